@@ -41,7 +41,8 @@ class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter 
   // Set by the guard when the head is read.
   const Route* route = nullptr;
   std::vector<std::string> params;
-  PrincipalPtr principal;  // null on open routes; set before the call is added to LiveCalls
+  std::string canonical_path;  // with the machine's id in place of its name; empty: head().path
+  PrincipalPtr principal;      // null on open routes; set before the call is added to LiveCalls
   bool key_unknown = false;
   Cors::Answer cors;
   std::unique_ptr<front::Reply> refusal;  // the error of a request without a body; sent when the request runs

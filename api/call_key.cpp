@@ -13,7 +13,7 @@ base::Result<std::optional<storage::IdempotencyKey>> optional_key(
   if (!key) return key.error();
   if (!*key) return std::optional<storage::IdempotencyKey>();
   return storage::IdempotencyKey{.method = std::string(name(call.route->method)),
-                                 .path = call.head().path,
+                                 .path = call.canonical_path.empty() ? call.head().path : call.canonical_path,
                                  .key = std::move(**key),
                                  .fingerprint = fingerprint()};
 }

@@ -8,7 +8,8 @@
 
 namespace millrace::api {
 
-// The call's Idempotency-Key, bound to its method, its path and a hash of its body. nullopt: none was sent.
+// The call's Idempotency-Key, bound to its method, its path (with the machine's id, also if it was sent with
+// the name) and a hash of its body. nullopt: none was sent.
 // kBadRequest: it is malformed.
 base::Result<std::optional<storage::IdempotencyKey>> optional_key(Call& call);
 

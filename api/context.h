@@ -67,6 +67,8 @@ struct Options {
   std::chrono::milliseconds sync_wait{120'000};  // wait of a synchronous OCR request; 504
   std::chrono::milliseconds stt_wait{120'000};   // wait of a synchronous request with a recording; 504
   std::chrono::milliseconds prefer_wait_max{60'000};
+  std::chrono::milliseconds run_at_max =
+      std::chrono::hours(24) * 30;  // how far ahead a job may be scheduled; 422
   std::chrono::milliseconds event_ping{15'000};
   std::chrono::milliseconds feed_interval{250};         // /v1/admin/events: time between checks for changes
   std::chrono::milliseconds feed_overview{2'000};       // /v1/admin/events: time between overviews

@@ -70,6 +70,11 @@ void delete_artifact(Context&, CallPtr);
 void artifact_content(Context&, CallPtr);
 std::span<const schemas::Field> artifact_list_fields();
 
+// file_handlers.cpp
+void put_file(Context&, CallPtr);
+void get_file(Context&, CallPtr);
+void delete_file(Context&, CallPtr);
+
 // execution_handlers.cpp
 void create_execution(Context&, CallPtr);
 void list_executions(Context&, CallPtr);

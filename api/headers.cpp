@@ -98,9 +98,13 @@ base::Result<std::optional<std::string>> idempotency_key(const front::Head& head
   return std::optional(std::string(key));
 }
 
+std::string media_type(std::string_view content_type) {
+  return lowered(trimmed(content_type.substr(0, content_type.find(';'))));
+}
+
 bool is_json_type(std::string_view content_type) {
   if (content_type == "application/json") return true;
-  const std::string type = lowered(trimmed(content_type.substr(0, content_type.find(';'))));
+  const std::string type = media_type(content_type);
   const bool json =
       type == "application/json" || (type.starts_with("application/") && type.ends_with("+json"));
   if (!json) return false;

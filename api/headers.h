@@ -32,6 +32,8 @@ Prefer prefer(const front::Head& head);
 // malformed.
 base::Result<std::optional<std::string>> idempotency_key(const front::Head& head);
 
+// The type in a Content-Type, in lower case, without parameters.
+std::string media_type(std::string_view content_type);
 // True if the Content-Type is application/json (or …+json), in UTF-8.
 bool is_json_type(std::string_view content_type);
 bool accepts_event_stream(const front::Head& head);

@@ -61,9 +61,7 @@ void add_gateway_commands(CLI::App& app, Flags& flags, int& exit_code) {
   }
 }
 
-void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
-  CLI::App* keys = app.add_subcommand("keys", "Manages the API keys of a data directory");
-  keys->require_subcommand(1);
+void add_new_key_commands(CLI::App* keys, Flags& flags, int& exit_code) {
   auto request = std::make_shared<KeyArguments>();
 
   CLI::App* create = keys->add_subcommand("create", "Creates a key and prints it once");
@@ -86,7 +84,9 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   list->add_flag("--json", *json, "As JSON");
   add_settings(*list, flags, Listed::kData);
   list->callback([json, &flags, &exit_code] { exit_code = keys_list(*json, flags); });
+}
 
+void add_key_set_command(CLI::App* keys, Flags& flags, int& exit_code) {
   CLI::App* set = keys->add_subcommand("set", "Changes a key; it takes effect within a second everywhere");
   auto changed_id = std::make_shared<std::string>();
   auto change = std::make_shared<KeyChangeArguments>();
@@ -102,7 +102,9 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   add_settings(*set, flags, Listed::kData);
   set->callback(
       [changed_id, change, &flags, &exit_code] { exit_code = keys_set(*changed_id, *change, flags); });
+}
 
+void add_old_key_commands(CLI::App* keys, Flags& flags, int& exit_code) {
   CLI::App* revoke =
       keys->add_subcommand("revoke", "Revokes a key; it takes effect within a second everywhere");
   auto id = std::make_shared<std::string>();
@@ -121,6 +123,14 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
       "accept-secrets", "Takes the present pepper and secret.key for a store that has lost its own");
   add_settings(*accept, flags, Listed::kData);
   accept->callback([&flags, &exit_code] { exit_code = keys_accept_secrets(flags); });
+}
+
+void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
+  CLI::App* keys = app.add_subcommand("keys", "Manages the API keys of a data directory");
+  keys->require_subcommand(1);
+  add_new_key_commands(keys, flags, exit_code);
+  add_key_set_command(keys, flags, exit_code);
+  add_old_key_commands(keys, flags, exit_code);
 }
 
 void add_tenant_commands(CLI::App& app, Flags& flags, int& exit_code) {
@@ -220,8 +230,10 @@ void add_config_commands(CLI::App& app, Flags& flags, int& exit_code) {
 
 void add_operator_commands(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* checkup = app.add_subcommand("doctor", "Checks store, disk, Kafka, engines, sandbox and clock");
+  auto verbose = std::make_shared<bool>(false);
+  checkup->add_flag("-v,--verbose", *verbose, "Shows how each part works, also where all is well");
   add_settings(*checkup, flags);
-  checkup->callback([&] { exit_code = doctor(flags); });
+  checkup->callback([verbose, &flags, &exit_code] { exit_code = doctor(*verbose, flags); });
 
   add_config_commands(app, flags, exit_code);
   app.add_subcommand("openapi", "Prints the OpenAPI document")->callback([&] {
@@ -272,6 +284,10 @@ int run(int argc, char** argv) {
   add_pages(app, exit_code);
   const std::vector<std::string> words =
       with_command_begun(app, with_true_for_bare_flags(app, std::vector<std::string>(argv + 1, argv + argc)));
+  if (const std::string problem = missing_value(app, words); !problem.empty()) {
+    std::cerr << problem;
+    return cli::kUsage;
+  }
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {

@@ -64,9 +64,10 @@ set(MILLRACE_PLAIN_TESTS unit_engines unit_front)
 
 # Four ctest entries, each for a quarter of the tests of a binary that match `filter`: starting a program takes longer
 # than most tests. Entries for single tests have the label `each`. `VARIABLES`: additional environment variables.
+# OMP_THREAD_LIMIT is what millrace-engine sets for itself: with more threads a page costs five times the CPU.
 function(millrace_gtest_runs name label prefix filter)
   cmake_parse_arguments(ARG "" "" "VARIABLES" ${ARGN})
-  set(environment MILLRACE_BUILD=${CMAKE_BINARY_DIR} ${ARG_VARIABLES})
+  set(environment MILLRACE_BUILD=${CMAKE_BINARY_DIR} OMP_THREAD_LIMIT=1 ${ARG_VARIABLES})
   set(properties COST ${MILLRACE_COST_${label}} PROCESSORS ${MILLRACE_SHARES_${label}} ${ARG_UNPARSED_ARGUMENTS})
   set(labels ${label})
   if(NOT name IN_LIST MILLRACE_PLAIN_TESTS)

@@ -50,7 +50,7 @@ export class ApiError extends Error {
   }
 }
 
-// The three shapes of docs/design/http-contract.md §3: {error}, {error_code, message}, problem+json.
+// Every error has {error: {message, code}} (docs/design/http-contract.md §3).
 export async function errorOf(response) {
   let body = {};
   try {
@@ -59,8 +59,8 @@ export async function errorOf(response) {
     // The response is not from the gateway, for example from a proxy. Only its status is known.
   }
   const fields = (body.detail instanceof Array ? body.detail : []).map((d) => ({ path: d.loc?.join("."), text: d.msg }));
-  const code = body.error?.code ?? body.error_code ?? body.type ?? "";
-  const text = body.error?.message ?? body.message ?? body.detail ?? body.title ?? response.statusText;
+  const code = body.error?.code ?? "";
+  const text = body.error?.message ?? response.statusText;
   const message = typeof text === "string" && text ? text : `The gateway responded with status ${response.status}`;
   return new ApiError(response.status, String(code), message, response.headers.get("x-request-id") ?? "", fields);
 }

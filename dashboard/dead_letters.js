@@ -1,6 +1,7 @@
 // Dead letters: jobs that failed permanently and were not retried, by kind and error code. The jobs of a group can be retried together.
 import { adviceFor } from "./advice.js";
-import { getJson, send } from "./api.js";
+import { getJson } from "./api.js";
+import { changeMatching, unchangedText } from "./bulk.js";
 import { curl } from "./curl.js";
 import { button, fill, h } from "./dom.js";
 import { count, plural } from "./format.js";
@@ -10,7 +11,6 @@ import { StableOrder, updateInPlace } from "./update_in_place.js";
 import { runAction, toast } from "./toast.js";
 
 const kPollMs = 8000;
-const kCallsMax = 1000;  // per retry; each call retries up to 1,000 jobs
 const kRequestErrorType = "invalid_request_error";
 
 function keyOf(group) {
@@ -21,18 +21,6 @@ function filterOf(group) {
   return { kind: group.kind, status: "failed", error: group.code };
 }
 
-// Retries all jobs of the group, 1,000 per call. Returns the number of new jobs.
-async function retryAll(group) {
-  let created = 0;
-  let cursor;
-  for (let calls = 0; calls === 0 || (cursor && calls < kCallsMax); ++calls) {
-    const outcome = await send("POST", "/v1/admin/jobs/retry", { filter: { ...filterOf(group), ...(cursor ? { cursor } : {}) } });
-    created += outcome.changed;
-    cursor = outcome.next_cursor;
-  }
-  return created;
-}
-
 function retryButton(group, refresh) {
   if (group.kind === "exec") return h("p", { class: "muted" }, "Commands cannot be retried, because their environment is not stored. Send the requests again.");
   return button(`Retry ${count(group.jobs)}`, async (event) => {
@@ -40,7 +28,8 @@ function retryButton(group, refresh) {
     const isConfirmed = await confirmDialog(`Retry ${plural(group.jobs, "job")} that failed with ${group.code}?`,
       "Each retry is a new job with the same input and a new id. The failed jobs leave this page; the list of jobs keeps them until they are a week old.", "Retry them");
     if (isConfirmed) await runAction(control, async () => {
-      toast(`${plural(await retryAll(group), "new job")} created`);
+      const { changed, unchanged } = await changeMatching("retry", filterOf(group));
+      toast(`${plural(changed, "new job")} created`, { detail: unchangedText(unchanged) });
       await refresh();
     });
   }, { kind: isRequestError(group) ? "" : "primary", "aria-label": `Retry all jobs that failed with ${group.code}` });

@@ -25,11 +25,13 @@ const kSources = {
   request_id: ["REQUEST", () => createCommand("/v1/chat/completions", { model: "mock/chat", messages: "Hello", deferred: true }, ".request_id")],
   worker: ["WORKER", () => queryCommand("/v1/admin/workers", ".items[0].name")],
   model: ["MODEL", () => queryCommand("/v1/models", ".data[0].id")],
+  path: ["FILE", () => `$(curl -s -o put.json -T invoice.pdf "${location.origin}/v1/machines/$MACHINE/files/invoice.pdf" ${kAuthorization}; echo invoice.pdf)`],
   image_id: ["IMAGE", () => createCommand("/v1/images/generations", { model: "mock/image", prompt: "A mill" }, '.data[0].url | split("/")[-1]')],
 };
 
-// Exceptions: only OCR jobs have pages, and a machine that is deleted is created first.
+// Exceptions: only OCR jobs have pages, a machine that is deleted is created first, and a file is written by its own call.
 const kSourceOverrides = {
+  putFile: { path: () => "invoice.pdf" },
   getJobPagePicture: { job_id: () => queryCommand("/v1/jobs?kind=ocr&status=succeeded&limit=1", ".items[0].id") },
   deleteMachine: { machine_id: () => createCommand("/v1/machines", {}, ".machine_id", `${kIdempotencyKey} `) },
 };

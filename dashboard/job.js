@@ -162,7 +162,7 @@ class JobScreen {
     if (event.type === "waiting") this.loadProgress();
     if (kPartNames[event.type]) this.countPart();
     if (event.type === "running") this.setStarted(event);
-    if (isTerminal || event.type === "running" || event.type === "queued") this.job.status = event.type;
+    if (isTerminal || event.type === "running" || event.type === "queued" || event.type === "scheduled") this.job.status = event.type;
     if (!kGroupedEvents.has(event.type) || kPartNames[event.type]) this.show();
     if (isTerminal) this.refresh();
   }

@@ -35,6 +35,7 @@ export class JobDetails {
     this.element = h("dl", { class: "description-list" },
       job.model && job.kind !== "exec" ? row("Model", h("dd", {}, job.model)) : null,
       row("Created", h("dd", {}, h("time", { datetime: job.created_at }, fullTime(job.created_at)))),
+      job.run_at ? row("Starts at", h("dd", {}, h("time", { datetime: job.run_at }, fullTime(job.run_at)))) : null,
       job.metadata ? row("Metadata", h("dd", {}, Object.entries(job.metadata).map(([key, value]) => `${key}=${value}`).join(", "))) : null,
       job.retry_of ? row("Retry of", jobLink(job.retry_of)) : null,
       job.retried_by ? row("Retried as", jobLink(job.retried_by)) : null,

@@ -1,7 +1,7 @@
 // A note in place of a job's result: the job is queued or running, or the reason why there is no result.
 import { adviceFor } from "./advice.js";
 import { fill, h } from "./dom.js";
-import { duration, runMs } from "./format.js";
+import { duration, fullTime, runMs } from "./format.js";
 import { emptyState, kTerminal, pausedNote } from "./components.js";
 
 const kPendingText = "Results appear here as they arrive; you can leave this page.";
@@ -44,6 +44,7 @@ export class JobNote {
     if (kTerminal.has(job.status)) return endNotice(job);
     if (job.status === "queued" && job.paused) return pausedNote(job.kind);
     if (this.hasResult) return null;
+    if (job.status === "scheduled") return emptyState("Scheduled", `It starts at ${fullTime(job.run_at)}.`);
     return job.status === "running" ? emptyState("Running", kPendingText) : emptyState("Queued", kPendingText);
   }
 }
@@ -55,6 +56,7 @@ export function statusText(job) {
   if (kTerminal.has(job.status)) return job.error?.message ?? kEndTexts[job.status][0];
   if (job.cancel_requested) return "Being cancelled";
   if (job.status === "wake_in_progress") return "The machine is waking up";
+  if (job.status === "scheduled") return `Starts at ${fullTime(job.run_at)}`;
   if (job.status === "queued") return job.paused ? `The queue ${job.kind} is paused` : "Queued";
   return total ? `${done} of ${total} ${job.kind === "ocr" ? "pages" : "parts"}` : "Running";
 }

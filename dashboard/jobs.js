@@ -1,5 +1,6 @@
 // The list of jobs: filters, live rows, pagination by cursor, and bulk operations.
 import { getJson, query, runConcurrently, send } from "./api.js";
+import { changeMatching, unchangedText } from "./bulk.js";
 import { button, fill, h, setText } from "./dom.js";
 import { plural } from "./format.js";
 import { confirmDialog, connectionStatus, emptyState, errorState, heading, kTerminal, select, showConnection } from "./components.js";
@@ -8,14 +9,14 @@ import { sleep } from "./stream.js";
 import { runAction, toast } from "./toast.js";
 import { JobRows } from "./job_rows.js";
 import { noJobsState } from "./empty_states.js";
+import { updateInPlace } from "./update_in_place.js";
 
 const kPollMs = 2500;
 const kRefreshIntervalMs = 500;  // the minimum time between two updates
 const kPageSize = 50;
-const kStatuses = ["wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"];
+const kStatuses = ["scheduled", "wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"];
 const kTimeRanges = [["", "Any time"], ["3600", "Last hour"], ["86400", "Last day"], ["604800", "Last week"]];
 const kFilters = ["kind", "status", "model", "error", "since", "q", "tenant"];
-const kBulkCallsMax = 1000;  // per bulk operation; each call changes up to 1,000 jobs
 
 // The kinds of jobs, from the gateway's OpenAPI document.
 let kinds = null;
@@ -126,14 +127,8 @@ class JobsScreen {
     const detail = action === "retry" ? "Each job that failed, expired or was cancelled is run again from its stored input, unless it was retried already." : "Each job that has not ended is cancelled.";
     if (!(await confirmDialog(`${action === "retry" ? "Retry" : "Cancel"} all jobs ${scopeText}?`, detail, "Confirm"))) return;
     await runAction(control, async () => {
-      let changed = 0;
-      let cursor;
-      for (let calls = 0; calls === 0 || (cursor && calls < kBulkCallsMax); ++calls) {
-        const outcome = await send("POST", `/v1/admin/jobs/${action}`, { filter: { ...filter, ...(cursor ? { cursor } : {}) } });
-        changed += outcome.changed;
-        cursor = outcome.next_cursor;
-      }
-      toast(action === "retry" ? `${plural(changed, "new job")} created` : `${plural(changed, "job")} being cancelled`);
+      const { changed, unchanged } = await changeMatching(action, filter);
+      toast(action === "retry" ? `${plural(changed, "new job")} created` : `${plural(changed, "job")} being cancelled`, { detail: unchangedText(unchanged) });
       await this.load();
     });
   }
@@ -211,10 +206,10 @@ class JobsScreen {
   }
 
   showPager(count) {
-    const newer = button("Newer", () => this.goToPage(this.cursors.slice(0, -1)), { disabled: this.onFirstPage });
-    const older = button("Older", () => this.goToPage([...this.cursors, this.next]), { disabled: !this.next });
+    const newer = button("Newer", () => this.goToPage(this.cursors.slice(0, -1)), { disabled: this.onFirstPage, data: { key: "newer" } });
+    const older = button("Older", () => this.goToPage([...this.cursors, this.next]), { disabled: !this.next, data: { key: "older" } });
     const from = (this.cursors.length - 1) * kPageSize;
-    fill(this.pager, count || !this.onFirstPage ? [newer, h("span", { class: "muted" }, `${from + 1} – ${from + count}`), older] : []);
+    updateInPlace(this.pager, count || !this.onFirstPage ? [newer, h("span", { class: "muted" }, `${from + 1} – ${from + count}`), older] : []);
   }
 
   goToPage(cursors) {
@@ -269,8 +264,8 @@ class JobsScreen {
   // Returns {done, failed}. In the list of all tenants, one call changes all jobs. Otherwise there is one call per job.
   async changeJobs(jobs, action) {
     if (!this.allTenants) return runConcurrently(jobs, (job) => send("POST", `/v1/jobs/${job.id}/${action}`));
-    const { changed } = await send("POST", `/v1/admin/jobs/${action}`, { ids: jobs.map((job) => job.id) });
-    return { done: changed, failed: [] };
+    const { changed, unchanged } = await send("POST", `/v1/admin/jobs/${action}`, { ids: jobs.map((job) => job.id) });
+    return { done: changed, failed: [], unchanged };
   }
 
   async changeSelected(control, jobs, action) {
@@ -282,7 +277,7 @@ class JobsScreen {
       this.rows.clearSelection();
       const done = action === "retry" ? `${plural(outcome.done, "new job")} created` : `${plural(outcome.done, "job")} being cancelled`;
       if (outcome.failed.length) toast(`${done}; ${outcome.failed.length} refused`, { isError: true, detail: outcome.failed[0].message });
-      else toast(done);
+      else toast(done, { detail: unchangedText(outcome.unchanged) });
       await this.load();
     });
   }

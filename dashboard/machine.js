@@ -7,11 +7,12 @@ import { card, chip, code, descriptionList, emptyState, errorState, heading, tim
 import { machineActions, phaseChip, sizeText } from "./machines.js";
 import { pollWhileVisible } from "./stream.js";
 import { runAction } from "./toast.js";
+import { updateInPlace } from "./update_in_place.js";
 
 const kPollMs = 3000;
 
 function executionRow(execution) {
-  return h("tr", {}, h("td", { class: "state" }, chip(execution.status)),
+  return h("tr", { data: { key: execution.execution_id } }, h("td", { class: "state" }, chip(execution.status)),
     h("td", { class: "truncate" }, h("a", { href: `#/jobs/${execution.execution_id}`, class: "mono" }, execution.command.join(" "))),
     h("td", { "data-label": "Exit status" }, execution.exit_code !== undefined ? `exit ${execution.exit_code}` : execution.signal ?? "–"),
     h("td", { "data-label": "Created" }, timeElement(execution.created_at)), h("td", { class: "number", "data-label": "Duration" }, duration(runMs(execution))));
@@ -46,7 +47,7 @@ function commands(machine) {
 
 function machineDetails(machine) {
   const { status = {} } = machine;
-  return descriptionList([["State", phaseChip(machine.phase)], ["Desired state", machine.desired_state], ["Reason", status.reason], ["Last error", status.last_error],
+  return descriptionList([["State", phaseChip(machine.phase)], ["Desired state", machine.desired_state], ["Reason", status.reason], ["Last error", status.last_error], ["Disk", status.disk_problem],
     ["Size", sizeText(machine)], ["Driver", machine.driver], ["Sleeps after", machine.autosleep_seconds ? `${machine.autosleep_seconds} s` : "never"],
     ["Created", timeElement(machine.created_at)], ["Id", h("span", { class: "mono wrap-anywhere" }, machine.machine_id)]]);
 }
@@ -63,9 +64,9 @@ export async function show(container, { id, signal }) {
     const text = JSON.stringify([machine, executions]);
     if (text === shownData) return machine;
     shownData = text;
-    fill(state, machineDetails(machine));
-    if (!actions.contains(document.activeElement)) fill(actions, machineActions(machine, onAction));
-    if (!history.contains(document.activeElement)) fill(history, executionTable(executions.items));
+    updateInPlace(state, machineDetails(machine));
+    updateInPlace(actions, machineActions(machine, onAction));
+    updateInPlace(history, executionTable(executions.items));
     return machine;
   };
   const onAction = async (outcome) => {

@@ -27,8 +27,8 @@ export function machineActions(machine, onAction) {
     });
   };
   const isRunning = machine.phase === "running";
-  return [machine.phase === "sleeping" ? button("Wake", actionHandler("wake", "is waking up"), { kind: "small" })
-    : button("Sleep", actionHandler("sleep", "is going to sleep"), { kind: "small", disabled: !isRunning }),
+  return [machine.phase === "sleeping" ? button("Wake", actionHandler("wake", "is waking up"), { kind: "small", data: { key: "wake" } })
+    : button("Sleep", actionHandler("sleep", "is going to sleep"), { kind: "small", disabled: !isRunning, data: { key: "sleep" } }),
     button("Reboot", actionHandler("reboot", "is rebooting"), { kind: "small", disabled: !isRunning }),
     button("Destroy", destroy, { kind: "small danger", disabled: machine.phase.startsWith("destroy") })];
 }

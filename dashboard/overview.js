@@ -66,7 +66,7 @@ function kindCard(kind, overview) {
   const age = kind.oldest_queued_seconds;
   return h("section", { class: "card kind", "aria-label": name, data: { key: kind.kind } },
     h("header", {}, h("h2", {}, h("a", { href: `#/jobs?kind=${kind.kind}` }, name)),
-      h("span", { class: "muted" }, `${count(kind.queued ?? 0)} queued · ${count(kind.running ?? 0)} running`)),
+      h("span", { class: "muted" }, `${count(kind.queued ?? 0)} queued · ${count(kind.running ?? 0)} running${kind.scheduled ? ` · ${count(kind.scheduled)} scheduled` : ""}`)),
     bars(rows, { label: `${name}, minute by minute since ${barName(0)}: ${doneCount} done, ${failedCount} failed`, barName }),
     h("p", { class: "axis-labels muted", "aria-hidden": "true" }, h("span", {}, barName(0)), h("span", {}, scaleText(rows)), h("span", {}, "this minute")),
     descriptionList([["Last minute", `${count(kind.minute.succeeded)} done, ${count(kind.minute.failed + kind.minute.expired)} failed`],

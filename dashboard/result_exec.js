@@ -5,6 +5,7 @@ import { add, fill, h, setText } from "./dom.js";
 import { bytes } from "./format.js";
 import { card, descriptionList, download, kTerminal } from "./components.js";
 import { showError } from "./toast.js";
+import { updateInPlace } from "./update_in_place.js";
 
 const kLinesMax = 5000;
 const kUnknown = "–";
@@ -59,7 +60,7 @@ async function downloadArtifact(machine, artifact) {
 }
 
 function artifactList(machine, items) {
-  return h("ul", { class: "files" }, items.map((artifact) => h("li", {},
+  return h("ul", { class: "files" }, items.map((artifact) => h("li", { data: { key: artifact.artifact_id } },
     h("button", { type: "button", class: "as-link", on: { click: () => downloadArtifact(machine, artifact) } }, artifact.name),
     " ", h("span", { class: "muted" }, bytes(artifact.size_bytes)))));
 }
@@ -110,7 +111,7 @@ export function execResult(job, signal, { note, originalRequestPromise, original
       else if (hasOutput) terminal.setHint("");
       else terminal.showNoOutput();
       const list = await getJson(`/v1/machines/${execution.machine_id}/artifacts?execution_id=${job.id}`, { signal });
-      if (list.items.length) fill(files, h("h3", {}, "Artifacts"), artifactList(execution.machine_id, list.items));
+      if (list.items.length) updateInPlace(files, h("h3", {}, "Artifacts"), artifactList(execution.machine_id, list.items));
     } catch (error) {
       showError(error);
     }

@@ -3,6 +3,7 @@ import { getJson } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { plural } from "./format.js";
 import { markdown } from "./markdown.js";
+import { joinedPages, withTables } from "./page_join.js";
 import { PagePictures } from "./page_pictures.js";
 import { card, copyText, download, kTerminal } from "./components.js";
 import { showError } from "./toast.js";
@@ -20,10 +21,15 @@ function imageRenderer(page) {
   };
 }
 
+function pageWarnings(page) {
+  return (page.warnings ?? []).map((warning) => h("p", { class: "notice warn" }, h("strong", {}, warning.message), " ", h("code", {}, warning.code)));
+}
+
 function pageBody(page, raw) {
   if (page.error) return h("p", { class: "notice bad" }, h("strong", {}, page.error.message), " ", h("code", {}, page.error.code));
-  if (!page.markdown.trim()) return h("p", { class: "muted" }, "No text found on this page.");
-  return raw ? h("pre", { class: "raw", tabindex: "0" }, page.markdown) : markdown(page.markdown, { renderImage: imageRenderer(page), headingsFrom: 3 });
+  const text = withTables(page);
+  if (!text.trim()) return h("p", { class: "muted" }, "No text found on this page.");
+  return raw ? h("pre", { class: "raw", tabindex: "0" }, text) : markdown(text, { renderImage: imageRenderer(page), headingsFrom: 3 });
 }
 
 export class PageList {
@@ -46,7 +52,7 @@ export class PageList {
   }
 
   text() {
-    return this.sorted().map((page) => page.markdown).join("\n\n");
+    return joinedPages(this.sorted());
   }
 
   sorted() {
@@ -120,7 +126,7 @@ export class PageList {
     const size = page.dimensions ? `${page.dimensions.width} × ${page.dimensions.height} px` : "";
     return h("article", { class: `document-page ${hadPlaceholder ? "has-placeholder" : ""}`, data: { page: page.index, loaded: "1" }, "aria-label": `Page ${page.index + 1}` },
       h("header", {}, h("h3", {}, `Page ${page.index + 1}`), h("span", { class: "muted" }, size)),
-      h("div", { class: "with-picture" }, this.hasPictures && this.pictures.placeholder(hadPlaceholder ? { index: page.index } : page), h("div", { class: "text" }, pageBody(page, this.raw))));
+      h("div", { class: "with-picture" }, this.hasPictures && this.pictures.placeholder(hadPlaceholder ? { index: page.index } : page), h("div", { class: "text" }, pageWarnings(page), pageBody(page, this.raw))));
   }
 }
 

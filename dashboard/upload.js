@@ -162,7 +162,7 @@ class UploadItem {
       if (progress) progress.done = Math.min(progress.total, Math.max(progress.done, partsDone));
       onEvent(event);
       if (kTerminal.has(event.type)) return "done";
-      this.setStatus(event.type === "queued" ? "queued" : "running");
+      this.setStatus(["queued", "scheduled"].includes(event.type) ? event.type : "running");
       this.showProgress(progress);
       if (event.type === "queued") this.showPausedNote(path);
       else this.pausedNotice.replaceChildren();

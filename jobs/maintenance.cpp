@@ -103,7 +103,7 @@ bool Maintenance::retention_is_due() const {
   return !retained_at_ || clock_.boot() - *retained_at_ >= options_.retention_period;
 }
 
-// One cheap read decides whether the round has anything to write.
+// One cheap read decides which moves are due. Two steps without a due time search for their own rows.
 void Maintenance::look(const RoundPtr& round) {
   const auto due = moves_.next_due(options_.lease);
   const auto machines_due = machines_.next_due();

@@ -26,7 +26,8 @@ struct CommandRequest {
   // empty: the machine's /workspace, or the user's home (ssh); a relative path is below that
   std::string cwd;
   schemas::Environment environment;
-  std::string input;  // written to stdin, which is then closed
+  std::string input;                                // written to stdin, which is then closed
+  std::shared_ptr<const base::Fd> input_file = {};  // instead of `input`: a file, from its current position
   std::chrono::milliseconds timeout{600'000};
   // How long processes that the command started may still write its output after it has ended.
   std::chrono::milliseconds output_grace{1'000};
@@ -61,7 +62,7 @@ struct CommandResult {
   // kPrepareFailed): kOutOfMemory,
   // kOutOfDisk, kProcessLimit or kCpuTimeExceeded; the message names the limit. The driver `ssh` knows none.
   std::optional<base::Error> limit = {};
-  std::vector<std::string> warnings = {};  // for the client: what the end does not say
+  std::vector<std::string> warnings = {};  // for the client, beside the end
   bool output_open = false;  // after `output_grace`, a process still held the output open, and was killed
   // Which artifacts were not collected, for the client: "3 files above 100 MiB were left out". Empty: all
   // were collected.

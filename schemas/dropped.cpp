@@ -1,6 +1,6 @@
 #include "schemas/dropped.h"
 
-#include <algorithm>
+#include <set>
 #include <string_view>
 
 namespace millrace::schemas {
@@ -50,10 +50,9 @@ std::string shown_name(std::string_view name) {
 
 std::string dropped_text(const DroppedParams& dropped) {
   std::string out;
-  std::vector<std::string_view> listed;
+  std::set<std::string_view> listed;
   for (const DroppedParam& each : dropped) {
-    if (std::find(listed.begin(), listed.end(), each.name) != listed.end()) continue;
-    listed.push_back(each.name);
+    if (!listed.insert(each.name).second) continue;
     const std::string name = shown_name(each.name);
     const std::string_view how = mark(each.how);
     if (out.size() + name.size() + how.size() + 4 + kCut.size() > kTextMax)

@@ -114,6 +114,7 @@ base::Result<std::string> encode(const JobChange& hint) {
                    {"version", hint.version},
                    {"status", wire_name(hint.status)}};
   if (hint.waking) envelope["waking"] = true;
+  if (hint.scheduled) envelope["scheduled"] = true;
   return written(envelope);
 }
 
@@ -135,7 +136,8 @@ Decoded<JobChange> decode_hint(std::string_view text) {
   auto tenant = fields->text("tenant");
   const auto status = status_named(fields->text("status").value_or(""));
   if (!job || !version || !tenant || !status) return tl::make_unexpected(EnvelopeFault::kMalformed);
-  return JobChange{*job, std::move(*tenant), *version, *status, fields->is_true("waking")};
+  return JobChange{*job,    std::move(*tenant),        *version,
+                   *status, fields->is_true("waking"), fields->is_true("scheduled")};
 }
 
 }  // namespace millrace::schemas

@@ -33,7 +33,8 @@ using Decoded = tl::expected<T, EnvelopeFault>;
 // kTooLarge: above kEnvelopeBytesMax. Bytes of the tenant's name that are not UTF-8 are replaced.
 base::Result<std::string> encode(const TokenEnvelope& token);
 // `{"v":1,"job":"ocr-…","tenant":"default","version":4,"status":"running"}`; unlike in the API, `waiting` is
-// a status. A job that is queued until its machine is awake has `"waking":true`.
+// a status. A job that is queued until its machine is awake has `"waking":true`, until
+// its run_at `"scheduled":true`.
 base::Result<std::string> encode(const JobChange& hint);
 
 // Never throws. A field that is missing, of another type or out of range is kMalformed.

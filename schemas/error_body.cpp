@@ -27,20 +27,28 @@ Json detail(const Problems& problems) {
   return list;
 }
 
+// What every error has, whatever its format.
+Json common(const base::Error& error) {
+  const base::CodeInfo& info = base::info(error.code);
+  return {{"message", error.message},
+          {"type", info.openai_type},
+          {"param", error.param.empty() ? Json() : Json(error.param)},
+          {"code", info.name}};
+}
+
 ErrorBody openai(const base::Error& error, const Problems& problems) {
   const base::CodeInfo& info = base::info(error.code);
   Json body;
-  body["error"] = {{"message", error.message},
-                   {"type", info.openai_type},
-                   {"param", error.param.empty() ? Json() : Json(error.param)},
-                   {"code", info.name}};
+  body["error"] = common(error);
   if (info.http_status == 422) body["detail"] = detail(problems);
   return {"application/json", dump(body)};
 }
 
-ErrorBody problem(int status, std::string_view message, const Problems& problems) {
-  Json body = {
-      {"type", "about:blank"}, {"title", base::http_phrase(status)}, {"status", status}, {"detail", message}};
+ErrorBody problem(int status, const base::Error& error, const Problems& problems) {
+  Json body = {{"type", "about:blank"},
+               {"title", base::http_phrase(status)},
+               {"status", status},
+               {"detail", error.message}};
   Json errors = Json::array();
   for (const FieldProblem& each : problems) {
     Json row = {{"location", dotted(each.loc, 0)}, {"message", each.msg}};
@@ -48,17 +56,19 @@ ErrorBody problem(int status, std::string_view message, const Problems& problems
     errors.push_back(std::move(row));
   }
   if (!errors.empty()) body["errors"] = std::move(errors);
+  body["error"] = common(error);
   return {"application/problem+json", dump(body)};
 }
 
 ErrorBody machine(const base::Error& error, const Problems& problems) {
   const base::CodeInfo& info = base::info(error.code);
-  if (info.machine_name.empty()) return problem(info.http_status, error.message, problems);
+  if (info.machine_name.empty()) return problem(info.http_status, error, problems);
   Json body = {{"error_code", info.machine_name},
                {"message", error.message},
                {"retryable", info.retry != base::RetryClass::kPermanent}};
   if (error.retry_after.count() > 0) body["retry_after_ms"] = error.retry_after.count();
   if (!error.details.empty()) body["details"] = parsed(error.details);
+  body["error"] = common(error);
   return {"application/json", dump(body)};
 }
 
@@ -121,9 +131,9 @@ ErrorBody error_body(std::string_view path, const base::Error& error, const Prob
 }
 
 ErrorBody error_body(std::string_view path, int status, std::string_view message) {
-  const base::Code code = code_of(status);
-  if (machine_path(path) && base::info(code).machine_name.empty()) return problem(status, message, {});
-  return error_body(path, base::error(code, std::string(message)));
+  const base::Error error = base::error(code_of(status), std::string(message));
+  if (machine_path(path) && base::info(error.code).machine_name.empty()) return problem(status, error, {});
+  return error_body(path, error);
 }
 
 }  // namespace millrace::schemas

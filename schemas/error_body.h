@@ -33,9 +33,10 @@ struct ErrorBody {
   std::string body;
 };
 
-// The two error formats of docs/design/http-contract.md §3, chosen by the path. Machine endpoints
-// (`/v1/machines` and below) return {error_code, …} or problem+json. All others return {"error": {message,
-// type, param, code}}, with `detail` for validation. `path`: as it was sent; empty: it could not be parsed.
+// The error formats of docs/design/http-contract.md §3, chosen by the path. All have {"error": {message,
+// type, param, code}}. Machine endpoints (`/v1/machines` and below) return it in {error_code, …} or
+// problem+json. All others return `detail` with it for validation. `path`: as it was sent; empty: it could
+// not be parsed.
 ErrorBody error_body(std::string_view path, const base::Error& error, const Problems& problems = {});
 // The same for a status that the front end sends before an error code is known.
 ErrorBody error_body(std::string_view path, int status, std::string_view message);

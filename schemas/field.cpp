@@ -5,12 +5,12 @@
 
 #include "platform/base/nearest.h"
 #include "schemas/json/json_number.h"
+#include "schemas/json/json_text.h"
 
 namespace millrace::schemas {
 namespace {
 
 constexpr std::size_t kInputMax = 256;       // bytes of an invalid value that may be echoed
-constexpr std::size_t kUnknownNamed = 32;    // unknown fields that a response lists
 constexpr std::size_t kUnknownNameMax = 64;  // bytes of such a field's name
 
 // The value in the form that may be echoed; empty: it is too long.
@@ -208,7 +208,7 @@ void FieldReader::problem(std::string msg, std::string type, const Json* input, 
 
 void FieldReader::refuse_unknown() {
   for (std::size_t i = 0; i < std::min(unknown_.size(), kUnknownNamed); ++i) {
-    problems_.push_back({.loc = {loc_.front(), unknown_[i].substr(0, kUnknownNameMax)},
+    problems_.push_back({.loc = {loc_.front(), std::string(cut_text(unknown_[i], kUnknownNameMax))},
                          .msg = "There is no such field",
                          .type = "extra_forbidden",
                          .input = {},
@@ -301,11 +301,20 @@ std::string short_name(const std::string& name) {
   return name.substr(0, end);
 }
 
+FieldProblem query_problem(const std::string& name, std::string type, std::string msg) {
+  return {.loc = {"query", short_name(name)},
+          .msg = std::move(msg),
+          .type = std::move(type),
+          .input = {},
+          .ctx = {}};
+}
+
 }  // namespace
 
 std::vector<std::string> unknown_names(std::span<const Field> table, const QueryPairs& pairs) {
   std::vector<std::string> names;
   for (const auto& [name, text] : pairs) {
+    if (names.size() == kUnknownNamed) break;
     const bool is_known = row_named(table, name) != nullptr || member_named(table, name).first != nullptr;
     if (!is_known && std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
@@ -321,12 +330,32 @@ Problems unknown_parameters(std::span<const Field> table, const std::vector<std:
     const std::string shown = short_name(name);
     const std::string_view near = base::nearest(shown, known);
     const std::string advice = near.empty() ? "" : "; did you mean `" + std::string(near) + "`?";
-    problems.push_back({.loc = {"query", shown},
-                        .msg = "There is no such parameter" + advice,
-                        .type = "extra_forbidden",
-                        .input = {},
-                        .ctx = {}});
+    problems.push_back(query_problem(
+        name, "extra_forbidden",
+        name.empty() ? "A parameter has no name before its `=`" : "There is no such parameter" + advice));
   }
+  return problems;
+}
+
+std::vector<std::string> repeated_names(const QueryPairs& pairs) {
+  std::vector<std::string_view> seen;
+  std::vector<std::string> names;
+  for (const auto& [name, text] : pairs) {
+    if (names.size() == kUnknownNamed) break;
+    if (std::ranges::find(seen, name) == seen.end()) {
+      seen.emplace_back(name);
+    } else if (std::ranges::find(names, name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+Problems repeated_parameters(const std::vector<std::string>& names) {
+  Problems problems;
+  for (const std::string& name : names)
+    problems.push_back(
+        query_problem(name, "value_error", "The parameter is sent more than once; send it once"));
   return problems;
 }
 
@@ -346,6 +375,7 @@ Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* 
       if (row->type == FieldType::kCustom) {
         value.push_back(text);
       } else {
+        if (!value.is_null()) unknown.push_back(name);
         value = from_text(*row, text);
       }
     }

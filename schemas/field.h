@@ -28,7 +28,8 @@ enum class FieldType : std::uint8_t {
 
 class FieldReader;
 
-inline constexpr std::size_t kProblemsMax = 64;  // listed in one response
+inline constexpr std::size_t kProblemsMax = 64;   // listed in one response
+inline constexpr std::size_t kUnknownNamed = 32;  // unknown fields, the same
 
 struct Field {
   std::string_view name;
@@ -128,18 +129,24 @@ Json json_schema(const Field& field);
 
 // Reads the pairs of a query string by a table, after converting each text to the row's type. Empty values
 // count as absent, except members of an object: `a.b` is the member `b` of the kAnyObject row `a`. Unknown
-// names are ignored. If a name occurs more than once, the last value counts.
+// names are ignored. If a name occurs more than once, the last value counts (`repeated_names`).
 using QueryPairs = std::vector<std::pair<std::string, std::string>>;
 Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object);
 
-// The names among `pairs` that have no row, each once.
+// The names among `pairs` that have no row, each once; at most kUnknownNamed.
 std::vector<std::string> unknown_names(std::span<const Field> table, const QueryPairs& pairs);
 // A problem for each of these names of query parameters, with the nearest name of the table. Names and their
 // number are bounded.
 Problems unknown_parameters(std::span<const Field> table, const std::vector<std::string>& names);
 
+// The names that occur more than once among `pairs`, each once; at most kUnknownNamed.
+std::vector<std::string> repeated_names(const QueryPairs& pairs);
+// A problem for each of these names of query parameters.
+Problems repeated_parameters(const std::vector<std::string>& names);
+
 // Reads the fields of a form in the same way. If a name ends with [], or its row is kCustom, its values form
-// a list, which `custom` reads. `unknown` receives the names that have no row.
+// a list, which `custom` reads. `unknown` receives the names that have no row, and those of other rows that
+// occur more than once, of which the last value counts.
 Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* object,
                    std::vector<std::string>& unknown);
 

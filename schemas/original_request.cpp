@@ -183,6 +183,7 @@ base::Result<OriginalRequest> original_ocr(std::string_view spec, std::string_vi
   if (!request->document_name.empty()) out.body["document_name"] = request->document_name;
   if (!request->pages.empty()) out.body["pages"] = request->pages;
   if (request->include_image_base64) out.body["include_image_base64"] = true;
+  if (!request->options.empty()) out.body.update(Json::parse(request->options, nullptr, false));
   return out;
 }
 
@@ -219,6 +220,9 @@ Json file_json(const OriginalFile& file) {
 base::Result<OriginalRequest> original_execution(std::string_view spec, bool has_input) {
   auto request = execution_spec_from_json(spec);
   if (!request) return request.error();
+  if (request->file)
+    return base::error(base::Code::kInvalidState,
+                       "A file that was copied has no request that can be repeated");
   OriginalRequest out{.path = "/v1/machines/" + machine_id(request->machine) + "/executions",
                       .body = {{"command", request->command}},
                       .left_out = {}};

@@ -51,13 +51,15 @@ base::Error refused(const std::string& path, const std::string& why) {
   return base::error(base::Code::kInternal, "data directory " + path + ": " + why);
 }
 
-// The mode of a folder that holds other files and is open to other users is not changed.
+// The mode of a folder that holds other files and is open to other users is not changed. A copy of a data
+// directory has a database, but no locks.
 bool is_shared(const struct stat& folder) { return (folder.st_mode & 077) != 0; }
 bool is_foreign(const std::string& path) {
   std::error_code failed;
   const bool is_empty = std::filesystem::is_empty(path, failed);
   return !failed && !is_empty && !std::filesystem::exists(path + "/locks", failed) &&
-         !std::filesystem::exists(path + "/../locks", failed);
+         !std::filesystem::exists(path + "/../locks", failed) &&
+         !std::filesystem::exists(DataDir(path).database, failed);
 }
 
 base::Status make_folder(const std::string& path, mode_t mode) {
@@ -161,7 +163,11 @@ base::Result<DataDir> open_data_dir(const std::string& root) {
   if (auto own = check_owner(dir); !own) return own.error();
   std::error_code parents;  // make_folder reports the error with a better message
   std::filesystem::create_directories(std::filesystem::path(root).parent_path(), parents);
-  if (auto made = make_folder(dir.root, 0711); !made) return made.error();
+  if (auto made = make_folder(dir.root, 0711); !made) {
+    // A restored copy without its database: the mode of the folder is not what is wrong.
+    const std::string lost = missing_database_error(dir);
+    return lost.empty() ? made.error() : base::error(base::Code::kInternal, lost);
+  }
   if (auto local = check_file_system(dir.root); !local) return local.error();
   for (const std::string& folder : {dir.locks, dir.blobs}) {
     if (auto made = make_folder(folder, 0700); !made) return made.error();
@@ -189,11 +195,11 @@ std::int64_t file_bytes(const std::string& path) {
   return ::stat(path.c_str(), &file) == 0 ? static_cast<std::int64_t>(file.st_size) : 0;
 }
 
-std::int64_t file_written_ns(const std::string& path) {
+FileStamp file_stamp(const std::string& path) {
   struct stat file {};
-  if (::stat(path.c_str(), &file) != 0) return 0;
+  if (::stat(path.c_str(), &file) != 0) return {};
   constexpr std::int64_t kSecond = 1'000'000'000;
-  return static_cast<std::int64_t>(file.st_mtim.tv_sec) * kSecond + file.st_mtim.tv_nsec;
+  return {file.st_ino, static_cast<std::int64_t>(file.st_mtim.tv_sec) * kSecond + file.st_mtim.tv_nsec};
 }
 
 namespace {

@@ -51,8 +51,12 @@ std::int64_t free_bytes(const std::string& folder);
 std::string mebibytes(std::int64_t bytes);
 // The size of a file by stat, 0 if it is missing. Only SQLite opens `-wal`.
 std::int64_t file_bytes(const std::string& path);
-// The last modification time in nanoseconds of the wall clock, by stat; 0 if the file is missing.
-std::int64_t file_written_ns(const std::string& path);
+// By stat: which file it is, and its last modification in nanoseconds of the wall clock; 0 if it is missing.
+struct FileStamp {
+  std::uint64_t inode = 0;
+  std::int64_t written_ns = 0;
+};
+FileStamp file_stamp(const std::string& path);
 
 // Inside storage: the identity of a store, a random id created with the database. It is stored in the table
 // `identity` and in the file DATA/identity. If they differ, the database is not the one that the pepper and

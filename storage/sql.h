@@ -21,6 +21,13 @@ namespace millrace::storage {
 // `run_at` of a queued job that waits until its machine is awake: infinite.
 inline constexpr std::int64_t kWaitsForMachine = std::numeric_limits<std::int64_t>::max();
 
+// What `run_at` of a queued job is: jobs.schedule.
+enum class Schedule : std::uint8_t {
+  kNone = 0,   // 0, kWaitsForMachine, or the end of a retry pause in steady time
+  kTime = 1,   // the client's run_at: a wall time
+  kDelay = 2,  // the end of the client's delay in steady time
+};
+
 struct SqlName {
   template <class T>
   consteval SqlName(std::string_view name, T value) : text(name), number(static_cast<std::int64_t>(value)) {}
@@ -41,6 +48,10 @@ inline constexpr auto kSqlNames = std::to_array<SqlName>({
     {"chat", schemas::Kind::kChat},
     {"waits_for_machine", kWaitsForMachine},
     {"default_deadline_ms", std::chrono::milliseconds(schemas::kDefaultJobDeadline).count()},
+    // jobs.schedule
+    {"not_scheduled", Schedule::kNone},
+    {"schedule_time", Schedule::kTime},
+    {"schedule_delay", Schedule::kDelay},
     // machines.phase, machines.desired, machines.source
     {"phase_running", schemas::MachinePhase::kRunning},
     {"phase_sleeping", schemas::MachinePhase::kSleeping},

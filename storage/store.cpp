@@ -10,6 +10,7 @@
 #include "storage/sqlite/sync_failure.h"
 #include "storage/writer/group_writer.h"
 #include "storage/writer/health.h"
+#include "storage/writer/last_commit.h"
 #include "storage/writer/reader_pool.h"
 
 namespace millrace::storage {
@@ -23,6 +24,7 @@ struct OpenResources {
   DataDir dir;
   SchemaLock schema;
   std::unique_ptr<FailureFlag> failure;
+  std::unique_ptr<LastCommit> last_commit;
   std::unique_ptr<FairWriteLock> write_lock;
   std::unique_ptr<Blobs> blobs;
   std::unique_ptr<Checkpointer> checkpointer;
@@ -34,11 +36,20 @@ base::Error still_failing(const DataDir& dir, const SchemaLock& schema, const Fa
                                                 " still has the store open; end it and start again");
 }
 
-// The first process of a store reads the files from the disk, not from the page cache. If a sync failed, the
-// other processes are ending, and this function waits for them. Returns with `schema` not held.
-base::Status drop_cache_if_first(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
-                                 std::chrono::milliseconds wait) {
-  const auto end = std::chrono::steady_clock::now() + wait;
+// The files of a store that are used before SQLite opens the database.
+struct BeforeSqlite {
+  const DataDir& dir;
+  SchemaLock& schema;
+  FailureFlag& failure;
+  LastCommit& last_commit;
+};
+
+// The first process of a store reads the files from the disk, not from the page cache, and looks for missing
+// commits. If a sync failed, the other processes are ending, and this function waits for them. Returns with
+// `schema` not held.
+base::Status prepare_if_first(const BeforeSqlite& files, const Store::Options& options, base::WallTime now) {
+  const auto& [dir, schema, failure, last_commit] = files;
+  const auto end = std::chrono::steady_clock::now() + options.schema_wait;
   while (!schema.try_exclude()) {
     if (!failure.is_set()) return {};
     if (std::chrono::steady_clock::now() >= end) return still_failing(dir, schema, failure);
@@ -47,26 +58,42 @@ base::Status drop_cache_if_first(const DataDir& dir, SchemaLock& schema, Failure
   for (const std::string& file : {dir.database, dir.database + "-wal"}) {
     if (auto dropped = drop_cached_pages(file); !dropped) return dropped;
   }
+  if (auto done = report_and_set_aside(dir, last_commit, now, options.continues_without_commits); !done)
+    return done;
   failure.clear();
   schema.release();
   return {};
 }
 
+// If the log is empty, the database has everything: a log that is missing at a later start is then a loss
+// only if nothing has written the database since.
+void note_empty_log(const DataDir& dir, LastCommit& last_commit, base::WallTime now) {
+  const CommitPosition none{.at_ms = base::millis(now)};
+  const CommitPosition last = last_commit.last().value_or(none);  // before the look at the log
+  if (file_bytes(dir.database + "-wal") == 0)
+    last_commit.record_copied(last, last.frames, true, dir.database);
+}
+
 // Returns with `schema` shared. Starts again if a sync fails meanwhile in another process.
-base::Status prepare_schema(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
-                            const Store::Options& options) {
+base::Status prepare_schema(const BeforeSqlite& files, const Store::Options& options, base::WallTime now) {
+  const auto& [dir, schema, failure, last_commit] = files;
   const MigrationBounds bounds{options.schema_wait, options.disk_free_min_bytes};
   while (true) {
-    if (auto begun = drop_cache_if_first(dir, schema, failure, options.schema_wait); !begun) return begun;
+    if (auto begun = prepare_if_first(files, options, now); !begun) return begun;
     if (auto due = migrate(dir.database, schema, migrations(), bounds); !due) return due;
     if (!failure.is_set()) break;
     schema.release();
   }
-  Db db({.path = dir.database});
-  return check_identity(db, dir, true);
+  base::Status own;
+  {
+    Db db({.path = dir.database});  // if it is the only one, its end copies the log
+    own = check_identity(db, dir, true);
+  }
+  note_empty_log(dir, last_commit, now);
+  return own;
 }
 
-base::Result<OpenResources> open_resources(const Store::Options& options) {
+base::Result<OpenResources> open_resources(const Store::Options& options, base::WallTime now) {
   auto dir = open_data_dir(options.data_dir);
   if (!dir) return dir.error();
   if (const std::string lost = missing_database_error(*dir); !lost.empty())
@@ -76,7 +103,9 @@ base::Result<OpenResources> open_resources(const Store::Options& options) {
   SchemaLock schema(std::move(*file));
   auto failure = FailureFlag::open(dir->locks, dir->database);
   if (!failure) return failure.error();
-  if (auto begun = prepare_schema(*dir, schema, **failure, options); !begun) return begun.error();
+  auto last_commit = std::make_unique<LastCommit>(dir->locks);
+  if (auto begun = prepare_schema({*dir, schema, **failure, *last_commit}, options, now); !begun)
+    return begun.error();
   auto write_lock = FairWriteLock::open(dir->locks);
   if (!write_lock) return write_lock.error();
   auto blobs = open_file_blobs(dir->blobs, options.disk_free_min_bytes);
@@ -84,13 +113,15 @@ base::Result<OpenResources> open_resources(const Store::Options& options) {
   auto checkpointer = Checkpointer::open({.database = dir->database,
                                           .locks = dir->locks,
                                           .wal_max_bytes = options.wal_max_bytes,
-                                          .interval = options.checkpoint_interval});
+                                          .interval = options.checkpoint_interval},
+                                         *last_commit);
   if (!checkpointer) return checkpointer.error();
   // Also syncs the log's directory entry: SQLite creates the log when the store is opened and ignores whether
   // the folder's sync succeeded.
   if (auto synced = sync_folder(dir->root); !synced) return synced.error();
-  return OpenResources{std::move(*dir),        std::move(schema), std::move(*failure),
-                       std::move(*write_lock), std::move(*blobs), std::move(*checkpointer)};
+  return OpenResources{std::move(*dir),         std::move(schema),      std::move(*failure),
+                       std::move(last_commit),  std::move(*write_lock), std::move(*blobs),
+                       std::move(*checkpointer)};
 }
 
 GroupWriter::Options writer_options(const Store::Options& options, const DataDir& dir) {
@@ -110,7 +141,8 @@ class FileStore final : public Store {
         resources_(std::move(resources)),
         readers_(resources_.dir.database, options_.readers),
         writer_(writer_options(options_, resources_.dir), clock_, *resources_.write_lock, *resources_.failure,
-                health_, [this](int log_frames) { resources_.checkpointer->committed(log_frames); }),
+                *resources_.last_commit, health_,
+                [this](int log_frames) { resources_.checkpointer->committed(log_frames); }),
         watch_(std::make_unique<StoreMonitor>(
             StoreMonitor::Options{.folder = resources_.dir.root,
                                   .log = resources_.dir.database + "-wal",
@@ -165,6 +197,7 @@ Store::Stats FileStore::stats() const {
   const Checkpointer::Counts checkpoints = resources_.checkpointer->counts();
   stats.checkpoints_total = checkpoints.checkpoints;
   stats.wal_restarts_total = checkpoints.restarts;
+  stats.commits_missing = missing_commits_noted(resources_.dir);
   return stats;
 }
 
@@ -180,7 +213,7 @@ void FileStore::close() {
 base::Result<std::unique_ptr<Store>> Store::open(Options options, const base::Clock& clock) {
   const std::string database = DataDir(options.data_dir).database;
   try {
-    auto resources = open_resources(options);
+    auto resources = open_resources(options, clock.wall());
     if (!resources) return resources.error();
     return std::unique_ptr<Store>(
         std::make_unique<FileStore>(std::move(options), clock, std::move(*resources)));

@@ -32,6 +32,8 @@ class Store {
         64ll << 20;  // above it the log is restarted, for a short time under the write lock
     std::chrono::milliseconds checkpoint_interval{1'000};
     std::chrono::milliseconds schema_wait{30'000};
+    // Whether to open a store whose log lacks commits (LastCommit). Commands leave that to the gateway.
+    bool continues_without_commits = true;
     std::chrono::milliseconds stuck_lock_after{
         2'000};  // then the store is degraded, and the detail names the holder
     std::int64_t disk_free_min_bytes = 512ll << 20;  // below it, submits get 503
@@ -91,6 +93,7 @@ class Store {
     std::int64_t wal_bytes = 0, db_bytes = 0, disk_free_bytes = 0;
     std::size_t queue_depth = 0;
     std::uint64_t checkpoints_total = 0, wal_restarts_total = 0;
+    std::int64_t commits_missing = 0;  // noted in DATA/missing-commits
   };
   virtual Stats stats() const = 0;
 

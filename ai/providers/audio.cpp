@@ -186,7 +186,8 @@ base::Result<WireRequest> transcription_request(const Target& target, const Tran
 
 base::Result<Transcript> transcription_reply(const Target& target, std::string_view body) {
   const std::optional<Json> node = parse_wire(body);
-  const Json* text = node ? member(*node, "text") : nullptr;
+  if (!node) return unreadable(target, body);
+  const Json* text = member(*node, "text");
   if (text == nullptr || !text->is_string()) return not_a_reply(target);
   Transcript transcript;
   transcript.text = text_of(text);

@@ -1,10 +1,15 @@
 #include "ai/providers/call.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
+#include "ai/providers/json_access.h"
+#include "ai/providers/split_character_joiner.h"
 #include "ai/providers/upstream_error.h"
 #include "ai/providers/wire_text.h"
 #include "platform/net/sse_reader.h"
+#include "schemas/chat/chat_tokens.h"
 
 namespace millrace::providers {
 namespace {
@@ -49,12 +54,12 @@ BodyForm body_form(int status, std::string_view content_type, bool stream) {
   return events ? BodyForm::kEvents : BodyForm::kForeign;
 }
 
-base::Error fault(const Target& target, std::string_view what) {
-  return base::error(base::Code::kUpstream, std::string(shown_name(target)).append(" ").append(what));
+base::Error too_long(const Target& target, std::size_t bytes_max) {
+  return content_fault(target, "sent a reply of more than " + std::to_string(bytes_max) + " bytes");
 }
 
-base::Error too_long(const Target& target, std::size_t bytes_max) {
-  return fault(target, "sent a reply of more than " + std::to_string(bytes_max) + " bytes");
+base::Error event_too_long(const Target& target, std::size_t bytes_max) {
+  return content_fault(target, "sent an event of more than " + std::to_string(bytes_max) + " bytes");
 }
 
 base::Error transport_error(const Target& target, const base::Error& error, BodyForm form,
@@ -99,8 +104,8 @@ std::vector<schemas::ChatPiece> pieces_of(schemas::ChatReply& reply) {
     piece.reasoning = std::move(choice.reasoning);
     for (schemas::ToolCall& call : choice.tool_calls) {
       const int index = static_cast<int>(piece.tool_calls.size());
-      piece.tool_calls.push_back(
-          {index, std::move(call.id), std::move(call.type), std::move(call.name), std::move(call.arguments)});
+      piece.tool_calls.push_back({index, std::move(call.id), std::move(call.type), std::move(call.name),
+                                  std::move(call.arguments), std::move(call.extra)});
     }
     piece.finish_reason = std::move(choice.finish_reason);
     piece.logprobs = std::move(choice.logprobs);
@@ -121,18 +126,21 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
         limits_(limits),
         handlers_(std::move(handlers)),
         stream_(stream),
-        sse_([this](const net::SseEvent& event) { on_event(event); }, limits.event_bytes_max) {
+        joiner_([this](const net::SseEvent& event) { on_event(event); }),
+        sse_([this](const net::SseEvent& event) { joiner_.take(event); }, limits.event_bytes_max) {
     if (stream) reader_ = translation_.stream_reader(target_);
   }
 
   void start(WireRequest wire) {
     choices_ = wire.choices;
+    if (reader_ && wire.may_pause) reader_->keep_turn();
     net::HttpClient::Handlers callbacks;  // on_done keeps this alive for all handlers
     callbacks.on_head = [this](const net::HttpReply& head) { on_head(head); };
     callbacks.on_data = [this](std::string_view bytes) { return on_data(bytes); };
     callbacks.on_done = [self = shared_from_this()](base::Result<net::HttpReply> reply) {
       self->transfer_.reset();
       self->end_wait_.cancel();
+      self->character_wait_.cancel();
       if (!self->cancelled_) self->finish(self->outcome(reply));
     };
     if (stream_ && handlers_.is_ready)
@@ -143,6 +151,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   void cancel() override {
     cancelled_ = true;
     end_wait_.cancel();
+    character_wait_.cancel();
     if (transfer_) client_.cancel(std::exchange(transfer_, nullptr));
   }
   void resume() override {
@@ -181,31 +190,62 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   bool receive_events(std::string_view bytes) {
     if (is_over()) return true;
     if (!sse_.feed(bytes) && !error_ && !is_over()) {
-      fail_with(
-          fault(target_, "sent an event of more than " + std::to_string(limits_.event_bytes_max) + " bytes"));
+      joiner_.flush();
+      if (!error_ && !is_over()) fail_with(event_too_long(target_, limits_.event_bytes_max));
     }
-    if (!pieces_.empty() && !cancelled_) handlers_.on_pieces(std::exchange(pieces_, {}));
+    send_pieces();
     if (!error_ && !cancelled_) await_end();
     return !error_ && !cancelled_;
+  }
+
+  void send_pieces() {
+    if (!pieces_.empty() && !cancelled_) handlers_.on_pieces(std::exchange(pieces_, {}));
   }
 
   // True if the end marker has arrived; nothing after it is read.
   bool is_over() const { return reader_ && !error_ && reader_->has_end_marker(); }
 
+  // True if the reader has stopped us from reading, so that we cannot tell whether the upstream has sent
+  // something.
+  bool is_paused() const { return handlers_.is_ready && !handlers_.is_ready(); }
+
   void await_end() {
+    if (const auto oldest = joiner_.oldest(); oldest != std::exchange(waiting_event_, oldest))
+      await_character();
     const bool over = is_over();
-    if (!over && !reader_->complete(choices_)) return;
     end_wait_.cancel();
+    if (!over && (!reader_->complete(choices_) || reader_->is_continued())) return;
     end_wait_ = loop_.after(over ? kEndWait : kQuietEnd, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->end_after_wait();
     });
   }
 
-  // Ends a finished completion whose upstream keeps the stream open. While we do not read, we cannot
-  // tell whether the upstream has sent something, so the wait starts over.
+  void await_character() {
+    character_wait_.cancel();
+    if (!joiner_.is_holding()) return;
+    character_wait_ = loop_.after(limits_.split_character_wait, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->end_character_wait();
+    });
+  }
+
+  // The rest of a character has not arrived in time. While reading is paused, the wait starts over.
+  void end_character_wait() {
+    if (!transfer_) return;
+    if (is_paused()) return await_character();
+    joiner_.pass_on_oldest();
+    send_pieces();
+    if (!transfer_) return;  // cancelled by the receiver of the pieces
+    if (!error_) return await_end();
+    client_.cancel(std::exchange(transfer_, nullptr));
+    end_wait_.cancel();
+    finish(outcome(net::HttpReply()));
+  }
+
+  // Ends a finished completion whose upstream keeps the stream open. While reading is paused, the wait starts
+  // over.
   void end_after_wait() {
     if (!transfer_) return;
-    if (!is_over() && handlers_.is_ready && !handlers_.is_ready()) return await_end();
+    if (!is_over() && is_paused()) return await_end();
     client_.cancel(std::exchange(transfer_, nullptr));
     if (!cancelled_) finish(outcome(net::HttpReply()));
   }
@@ -227,12 +267,15 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   }
 
   base::Result<schemas::ChatReply> outcome(const base::Result<net::HttpReply>& reply) {
-    if (error_) return *std::move(error_);
-    const std::string stray = sse_.stray();
-    if (std::string message = stray.empty() ? "" : translation_.error_message(stray); !message.empty())
-      return stream_error(target_, 0, message);
+    joiner_.flush();
     const int choices = reply ? 1 : choices_;  // a stream closed by the upstream may have fewer
+    const std::string stray = sse_.stray();
+    const std::string message = stray.empty() ? "" : translation_.error_message(stray);
     const bool is_complete = body_form_ == BodyForm::kEvents && reader_->complete(choices);
+    if (is_complete && !error_ && message.empty()) reader_->end(pieces_);
+    send_pieces();
+    if (error_) return *std::move(error_);
+    if (!message.empty()) return stream_error(target_, 0, message);
     if (!reply && !is_complete) return transport_error(target_, reply.error(), body_form_, bytes_max());
     if (!is_complete && body_form_ == BodyForm::kError)
       return upstream_error(target_, reply->status, reply->headers, body_);
@@ -254,6 +297,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     is_unparsed_ = !stream_ && handlers_.on_unparsed && body_.size() > CallHandlers::kParsedOnLoopMax;
     if (is_unparsed_) return schemas::ChatReply();
     base::Result<schemas::ChatReply> reply = translation_.chat_reply(target_, body_);
+    is_rejected_ = !reply;
     if (reply && stream_) handlers_.on_pieces(pieces_of(*reply));
     return reply;
   }
@@ -264,7 +308,16 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     const CallHandlers callbacks = std::exchange(handlers_, {});
     if (cancelled_) return;
     if (outcome && is_unparsed_) return callbacks.on_unparsed(std::move(body_));
+    if (!outcome && callbacks.on_failed_usage) {
+      if (auto usage = failed_usage()) callbacks.on_failed_usage(std::move(usage));
+    }
     if (callbacks.on_done) callbacks.on_done(std::move(outcome));
+  }
+
+  std::unique_ptr<FailedUsage> failed_usage() const {
+    if (is_rejected_) return rejected_usage(target_, body_);
+    if (body_form_ != BodyForm::kEvents || !reader_->facts().usage) return nullptr;
+    return std::make_unique<FailedUsage>(FailedUsage{.reported = reader_->facts().usage});
   }
 
   net::Loop& loop_;
@@ -275,19 +328,47 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   const CallLimits limits_;
   CallHandlers handlers_;
   const bool stream_;
+  SplitCharacterJoiner joiner_;
   net::SseReader sse_;
   std::unique_ptr<StreamReader> reader_;
   std::shared_ptr<net::HttpClient::Transfer> transfer_;
-  net::Loop::Timer end_wait_;
+  net::Loop::Timer end_wait_, character_wait_;
+  std::optional<std::size_t> waiting_event_;  // that `character_wait_` is for
   std::vector<schemas::ChatPiece> pieces_;
   std::unique_ptr<base::Error> error_;
   std::string content_type_, body_;
   BodyForm body_form_ = BodyForm::kWhole;
   int choices_ = 1;
-  bool cancelled_ = false, is_unparsed_ = false;
+  bool cancelled_ = false, is_unparsed_ = false, is_rejected_ = false;
 };
 
+// Estimated from the texts of an answer: of its content, its thoughts and the arguments of its calls.
+std::int64_t text_tokens(const Json& node, std::string_view name = {}) {
+  static constexpr std::array<std::string_view, 7> kTexts{
+      "content", "text", "refusal", "reasoning_content", "reasoning", "thinking", "arguments"};
+  if (node.is_string())
+    return std::ranges::count(kTexts, name) > 0 ? schemas::estimated_tokens(text_of(&node)) : 0;
+  std::int64_t sum = 0;
+  if (node.is_object()) {
+    for (const auto& [key, value] : node.items()) sum += text_tokens(value, key);
+  } else if (node.is_array()) {
+    for (const Json& each : node) sum += text_tokens(each, name);
+  }
+  return sum;
+}
+
 }  // namespace
+
+std::unique_ptr<FailedUsage> rejected_usage(const Target& target, std::string_view body) {
+  const std::optional<Json> reply = parse_wire(body);
+  if (!reply || !reply->is_object()) return nullptr;
+  FailedUsage usage{.reported = translation(target.preset->family).reply_usage(*reply)};
+  for (const char* name : {"choices", "candidates", "content"}) {
+    if (const Json* answer = member(*reply, name)) usage.content_tokens += text_tokens(*answer, name);
+  }
+  const bool is_known = usage.reported || usage.content_tokens > 0;
+  return is_known ? std::make_unique<FailedUsage>(usage) : nullptr;
+}
 
 std::shared_ptr<Call> start_chat(net::Loop& loop, net::HttpClient& client,
                                  std::shared_ptr<const Target> target, WireRequest request, bool stream,

@@ -27,6 +27,22 @@ void Citations::add_to(Json& extra) {
   extra["annotations"] = std::exchange(fresh_, Json::array());
 }
 
+void move_citations(Json& extra, std::size_t characters) {
+  constexpr std::array<const char*, 2> kOffsetMembers{"start_index", "end_index"};
+  if (characters == 0 || !extra.is_object()) return;
+  const auto annotations = extra.find("annotations");
+  if (annotations == extra.end() || !annotations->is_array()) return;
+  for (Json& each : *annotations) {
+    if (!each.is_object() || !each.contains("url_citation") || !each["url_citation"].is_object()) continue;
+    Json& cited = each["url_citation"];
+    for (const char* const member : kOffsetMembers) {
+      const auto at = cited.find(member);
+      if (at == cited.end() || !at->is_number_integer() || *at < 0) continue;
+      *at = at->get<std::size_t>() + characters;
+    }
+  }
+}
+
 void CharacterIndex::add(std::string_view text) {
   for (const char byte : text) {
     if (begins_.size() % kStride == 0) before_.push_back(characters_);

@@ -32,6 +32,9 @@ class Citations {
   Json fresh_ = Json::array();
 };
 
+// Moves the annotations of a message or a delta (`extra`) by so many characters of earlier content.
+void move_citations(Json& extra, std::size_t characters);
+
 // Maps byte offsets to character offsets in UTF-8 text that arrives in pieces. Uses an eighth of the text's
 // size in memory.
 class CharacterIndex {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ai/providers/wire_text.h"
+#include "schemas/json/json_text.h"
 #include "schemas/json/url_text.h"
 #include "schemas/media/media_type.h"
 
@@ -29,6 +30,22 @@ base::Error bad_content(std::string message) {
   return base::error(base::Code::kInvalidField, "messages: " + std::move(message), "messages");
 }
 
+// Of the head of a data URI: "data:text/csv;charset=utf-16;base64,".
+std::string charset_of(std::string_view head) {
+  constexpr std::string_view kParameter = "charset=";
+  while (!head.empty()) {
+    const std::string_view parameter = head.substr(0, head.find_first_of(";,"));
+    head.remove_prefix(std::min(parameter.size() + 1, head.size()));
+    if (!starts_without_case(parameter, kParameter)) continue;
+    std::string charset;
+    for (const char c : parameter.substr(kParameter.size())) {
+      if (c != '"' && c != ' ') charset.push_back(lower(c));
+    }
+    return charset;
+  }
+  return {};
+}
+
 // "data:image/png;base64,…" or a URL.
 base::Status take_source(std::string_view source, ContentPart& part) {
   if (!starts_without_case(source, "data:")) {
@@ -38,6 +55,7 @@ base::Status take_source(std::string_view source, ContentPart& part) {
   const auto base64 = schemas::data_uri_base64(source);
   if (!base64) return bad_content("a data URI has to be base64");
   part.media_type = schemas::data_uri_media_type(source);
+  part.charset = charset_of(source.substr(0, source.size() - base64->size()));
   part.base64 = *base64;
   return {};
 }
@@ -95,7 +113,7 @@ base::Status take_part(const Json& given, ContentPart& part) {
   } else if (member(given, "text") != nullptr) {
     part.text = text_of(given, "text");
   } else {
-    return bad_content("a content part of type \"" + std::string(type.substr(0, 40)) +
+    return bad_content("a content part of type \"" + std::string(schemas::cut_text(type, 40)) +
                        "\" is not supported by this provider");
   }
   return {};

@@ -16,6 +16,7 @@ struct ContentPart {
   std::string_view text;  // kText
   // The other kinds have one of these: bytes, a URL, or the file id of the provider.
   std::string media_type;  // empty: not given
+  std::string charset;     // of the media type; lower-case, empty: not given
   std::string_view base64, url, file_id;
   std::string_view file_name;
   std::string_view detail;  // kImage

@@ -146,7 +146,7 @@ constexpr std::array kRows{
     Row("audio", /*                 */ kN, kD, kC, kD, kD, kD, kD, kD),
     Row("modalities", /*            */ kN, kD, kN, kD, kD, kD, kD, kD),
     Row("prediction", /*            */ kN, kD, kD, kD, kN, kD, kD, kD),
-    Row("metadata", /*              */ kN, kD, kD, kD, kN, kD, kD, kN),
+    Row("metadata", /*              */ kN, kD, kD, kD, kN, kD, kD, kD),
     Row("store", /*                 */ kN, kD, kD, kD, kD, kD, kD, kN),
     Row("service_tier", /*          */ kN, kC, kD, kD, kD, kC, kD, kD),
     Row("prompt_cache_key", /*      */ kN, kD, kD, kD, kN, kD, kD, kN),
@@ -181,7 +181,8 @@ struct HistoryRow {
 
 constexpr History kK = History::kKept, kM = History::kMoved, kO = History::kLeftOut;
 constexpr HistoryPlace kMsg = HistoryPlace::kMessage, kAns = HistoryPlace::kAssistant,
-                       kRes = HistoryPlace::kResult, kPart = HistoryPlace::kPart, kCall = HistoryPlace::kCall,
+                       kRes = HistoryPlace::kResult, kPart = HistoryPlace::kPart,
+                       kSrc = HistoryPlace::kSource, kCall = HistoryPlace::kCall,
                        kFun = HistoryPlace::kFunction, kTool = HistoryPlace::kTool;
 
 constexpr std::array kHistoryRows{
@@ -207,7 +208,25 @@ constexpr std::array kHistoryRows{
     HistoryRow(kRes, "tool_call_id", /*      */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kRes, "name", /*              */ kK, kM, kM, kK, kK, kO, kK, kK),
     HistoryRow(kRes, "cache_control", /*     */ kO, kM, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kPart, "type", /*             */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kPart, "text", /*             */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kPart, "image_url", /*        */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kPart, "input_audio", /*      */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kPart, "file", /*             */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kPart, "refusal", /*          */ kK, kK, kK, kM, kM, kM, kK, kK),
+    HistoryRow(kPart, "thinking", /*         */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kPart, "closed", /*           */ kO, kO, kO, kO, kK, kO, kK, kK),
+    HistoryRow(kPart, "audio_url", /*        */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kPart, "video_url", /*        */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kPart, "cache_control", /*    */ kO, kM, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kSrc, "url", /*               */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kSrc, "detail", /*            */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kSrc, "data", /*              */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kSrc, "format", /*            */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kSrc, "file_data", /*         */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kSrc, "file_id", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kSrc, "file_url", /*          */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kSrc, "filename", /*          */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kCall, "id", /*               */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kCall, "index", /*            */ kK, kO, kO, kK, kK, kO, kK, kK),
     HistoryRow(kCall, "type", /*             */ kK, kK, kK, kK, kK, kK, kK, kK),
@@ -218,6 +237,14 @@ constexpr std::array kHistoryRows{
     HistoryRow(kFun, "name", /*              */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kFun, "arguments", /*         */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kFun, "input", /*             */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kTool, "type", /*             */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kTool, "function", /*         */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kTool, "custom", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kTool, "name", /*             */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kTool, "description", /*      */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kTool, "parameters", /*       */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kTool, "strict", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kTool, "format", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kTool, "cache_control", /*    */ kO, kM, kO, kO, kO, kO, kK, kK),
 };
 
@@ -230,24 +257,42 @@ constexpr bool each_member_once() {
 }
 static_assert(each_member_once(), "a member has two rows");
 
+// A translation of requests whose names fit the dialect.
+template <auto kTranslate>
+base::Result<WireRequest> with_fitted_names(const Target& target, const schemas::ChatRequest& request,
+                                            bool stream) {
+  std::optional<FittedRequest> fitted = fit_names(target.preset->dialect, request);
+  if (!fitted) return kTranslate(target, request, stream);
+  base::Result<WireRequest> wire = kTranslate(target, fitted->request, stream);
+  if (!wire) return wire;
+  wire->names = std::move(fitted->names);
+  const schemas::DroppedParam clamped{fitted->parameter, schemas::DroppedParam::How::kClamped};
+  if (std::ranges::find(wire->dropped, clamped.name, &schemas::DroppedParam::name) == wire->dropped.end())
+    wire->dropped.push_back(clamped);
+  return wire;
+}
+
 constexpr Translation kOpenaiTranslation{
-    .chat_request = openai_request,
+    .chat_request = with_fitted_names<openai_request>,
     .chat_reply = openai_reply,
+    .reply_usage = openai_reply_usage,
     .stream_reader = openai_stream,
     .credential =
         [](const base::Secret& key) { return std::pair("Authorization"s, "Bearer " + key.reveal()); },
     .error_message = openai_error_message,
 };
 constexpr Translation kAnthropicTranslation{
-    .chat_request = anthropic_request,
+    .chat_request = with_fitted_names<anthropic_request>,
     .chat_reply = anthropic_reply,
+    .reply_usage = anthropic_reply_usage,
     .stream_reader = anthropic_stream,
     .credential = [](const base::Secret& key) { return std::pair("x-api-key"s, key.reveal()); },
     .error_message = anthropic_error_message,
 };
 constexpr Translation kGeminiTranslation{
-    .chat_request = gemini_request,
+    .chat_request = with_fitted_names<gemini_request>,
     .chat_reply = gemini_reply,
+    .reply_usage = gemini_reply_usage,
     .stream_reader = gemini_stream,
     .credential = [](const base::Secret& key) { return std::pair("x-goog-api-key"s, key.reveal()); },
     .error_message = gemini_error_message,
@@ -272,9 +317,8 @@ History history(Dialect dialect, HistoryPlace place, std::string_view member) {
   const auto* row = std::ranges::find_if(
       kHistoryRows, [&](const HistoryRow& each) { return each.place == place && each.name == member; });
   if (row != kHistoryRows.end()) return row->cells[static_cast<std::size_t>(dialect)].how();
-  const bool is_open = place == HistoryPlace::kPart || place == HistoryPlace::kTool;
   const bool is_lenient = dialect == Dialect::kLocal || dialect == Dialect::kMock;
-  return is_open || is_lenient ? History::kKept : History::kLeftOut;
+  return is_lenient ? History::kKept : History::kLeftOut;
 }
 
 bool reports_usage(Dialect dialect) { return dialect == Dialect::kMistral; }

@@ -48,6 +48,7 @@ enum class HistoryPlace : std::uint8_t {
   kAssistant,  // an earlier reply
   kResult,     // of a tool
   kPart,       // of a message's content
+  kSource,     // the image_url, input_audio or file of a part
   kCall,       // of an earlier reply
   kFunction,   // of such a call
   kTool,       // of the request, or its function
@@ -59,7 +60,7 @@ enum class History : std::uint8_t {
   kLeftOut,  // not sent; reported
 };
 // A table as above, with one row per member of a place. Local servers get members without a row, the other
-// dialects do not. Parts and tools may have members without a row.
+// dialects do not.
 History history(Dialect dialect, HistoryPlace place, std::string_view member);
 // True if its streams always end with usage, even if not requested. Such a dialect rejects stream_options.
 bool reports_usage(Dialect dialect);

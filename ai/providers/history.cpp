@@ -16,6 +16,15 @@ void report_members(Dialect dialect, HistoryPlace place, const Json& object, con
   }
 }
 
+void report_part(Dialect dialect, const Json& part, const Report& report) {
+  if (text_of(part, "type") == "thinking") return;  // left out as a whole
+  report_members(dialect, HistoryPlace::kPart, part, report);
+  for (const std::string_view name : kSourceMembers) {
+    if (const Json* source = member(part, name))
+      report_members(dialect, HistoryPlace::kSource, *source, report);
+  }
+}
+
 void report_call(Dialect dialect, const Json& call, const Report& report) {
   report_members(dialect, HistoryPlace::kCall, call, report);
   for (const char* kind : {"function", "custom"}) {
@@ -46,10 +55,19 @@ bool is_nothing(const Json& value) {
 void report_left_out(Dialect dialect, const Json& message, const Report& report) {
   report_members(dialect, history_place(message), message, report);
   if (const Json* content = member(message, "content"); content != nullptr && content->is_array()) {
-    for (const Json& part : *content) report_members(dialect, HistoryPlace::kPart, part, report);
+    for (const Json& part : *content) report_part(dialect, part, report);
   }
   if (const Json* calls = member(message, "tool_calls"); calls != nullptr && calls->is_array()) {
     for (const Json& call : *calls) report_call(dialect, call, report);
+  }
+}
+
+void report_left_out_of_tools(Dialect dialect, const Json* tools, const Report& report) {
+  if (tools == nullptr || !tools->is_array()) return;
+  for (const Json& tool : *tools) {
+    report_members(dialect, HistoryPlace::kTool, tool, report);
+    if (const Json* function = member(tool, "function"))
+      report_members(dialect, HistoryPlace::kTool, *function, report);
   }
 }
 

@@ -4,11 +4,16 @@
 #include <charconv>
 #include <string>
 
+#include "schemas/json/broken_json.h"
 #include "schemas/json/json_tree.h"
 
 namespace millrace::providers {
 
-std::optional<Json> parse_wire(std::string_view text) { return schemas::parse_json(text, kWireDepthMax); }
+std::optional<Json> parse_wire(std::string_view text) {
+  std::optional<Json> tree = schemas::parse_json(text, kWireDepthMax);
+  if (tree || schemas::is_valid_utf8_json(text)) return tree;
+  return schemas::parse_json(schemas::repair_utf8_json(text), kWireDepthMax);
+}
 
 const Json* member(const Json& object, std::string_view name) {
   if (!object.is_object()) return nullptr;
@@ -47,21 +52,23 @@ std::optional<std::int64_t> integer_of(const Json& object, std::string_view name
 
 bool is_true(const Json* value) { return value != nullptr && value->is_boolean() && value->get<bool>(); }
 
-namespace {
-
-std::string unescaped(std::string_view segment) {
+std::string unescaped_step(std::string_view step) {
   std::string text;
-  for (std::size_t i = 0; i < segment.size(); ++i) {
-    if (segment[i] == '~' && i + 1 < segment.size()) {
-      text.push_back(segment[++i] == '1' ? '/' : '~');
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    unsigned char byte = 0;
+    const char* begin = step.data() + std::min(i + 1, step.size());
+    const char* end = step.data() + std::min(i + 3, step.size());
+    if (step[i] == '~' && i + 1 < step.size()) {
+      text.push_back(step[++i] == '1' ? '/' : '~');
+    } else if (step[i] == '%' && end - begin == 2 && std::from_chars(begin, end, byte, 16).ptr == end) {
+      text.push_back(static_cast<char>(byte));
+      i += 2;
     } else {
-      text.push_back(segment[i]);
+      text.push_back(step[i]);
     }
   }
   return text;
 }
-
-}  // namespace
 
 const Json* referenced(const Json& root, std::string_view reference) {
   if (!reference.starts_with('#')) return nullptr;
@@ -70,7 +77,7 @@ const Json* referenced(const Json& root, std::string_view reference) {
   while (at != nullptr && reference.starts_with('/')) {
     reference.remove_prefix(1);
     const std::size_t end = std::min(reference.find('/'), reference.size());
-    const std::string segment = unescaped(reference.substr(0, end));
+    const std::string segment = unescaped_step(reference.substr(0, end));
     if (at->is_array()) {
       std::size_t index = at->size();
       std::from_chars(segment.data(), segment.data() + segment.size(), index);
@@ -80,7 +87,7 @@ const Json* referenced(const Json& root, std::string_view reference) {
     }
     reference.remove_prefix(end);
   }
-  return at;
+  return reference.empty() ? at : nullptr;
 }
 
 }  // namespace millrace::providers

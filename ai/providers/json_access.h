@@ -13,7 +13,7 @@ using schemas::Json;
 
 inline constexpr int kWireDepthMax = 128;  // nesting depth of JSON from upstreams
 
-// nullopt: not JSON, or deeper than kWireDepthMax.
+// Broken text becomes U+FFFD (schemas/json/broken_json.h). nullopt: not JSON, or deeper than kWireDepthMax.
 std::optional<Json> parse_wire(std::string_view text);
 
 // Null if `object` is not an object, has no such member, or the member is null.
@@ -30,5 +30,8 @@ bool is_true(const Json* value);
 // Resolves a `$ref` of a JSON Schema: "#", or "#" and a JSON pointer. Only within the document; nothing is
 // fetched. Null: it does not resolve. The caller must bound references that lead to themselves.
 const Json* referenced(const Json& root, std::string_view reference);
+
+// A name in such a pointer, without its escapes ("~1", "%5B").
+std::string unescaped_step(std::string_view step);
 
 }  // namespace millrace::providers

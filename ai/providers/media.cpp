@@ -6,6 +6,7 @@
 
 #include "ai/providers/gemini/media.h"
 #include "ai/providers/openai/media.h"
+#include "schemas/json/broken_json.h"
 
 namespace millrace::providers {
 namespace {
@@ -161,7 +162,9 @@ class VectorParser {
 
 }  // namespace
 
-std::optional<ReadVectors> read_vectors(std::string_view body, std::string_view name) {
+namespace {
+
+std::optional<ReadVectors> parse_vectors(std::string_view body, std::string_view name) {
   ReadVectors out;
   VectorParser listener(name, out.vectors);
   const auto on_event = [&](int depth, Json::parse_event_t event, Json& parsed) {
@@ -170,6 +173,14 @@ std::optional<ReadVectors> read_vectors(std::string_view body, std::string_view 
   out.rest = Json::parse(body, on_event, false);
   if (!listener.good() || !out.rest.is_object()) return std::nullopt;
   return out;
+}
+
+}  // namespace
+
+std::optional<ReadVectors> read_vectors(std::string_view body, std::string_view name) {
+  std::optional<ReadVectors> read = parse_vectors(body, name);
+  return read || schemas::is_valid_utf8_json(body) ? std::move(read)
+                                                   : parse_vectors(schemas::repair_utf8_json(body), name);
 }
 
 }  // namespace millrace::providers

@@ -76,10 +76,7 @@ class MediaCall final : public Call, public std::enable_shared_from_this<MediaCa
       case BodyForm::kEvents:
         break;
     }
-    if (!sse_.feed(bytes) && !failed_) {
-      failed_ =
-          fault(target_, "sent an event of more than " + std::to_string(limits_.event_bytes_max) + " bytes");
-    }
+    if (!sse_.feed(bytes) && !failed_) failed_ = event_too_long(target_, limits_.event_bytes_max);
     return !failed_ && !cancelled_;
   }
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "ai/providers/json_access.h"
+#include "schemas/json/json_text.h"
 #include "schemas/json/url_text.h"
 #include "schemas/media/media_type.h"
 
@@ -62,7 +63,7 @@ std::string names(std::span<const std::string_view> list) {
 
 // The reason why the provider rejects the bytes of a part; empty: it does not.
 std::string rejected(const Target& target, const Json& part) {
-  const Dialect dialect = target.preset->dialect;
+  const Dialect dialect = media_dialect(target);
   const std::string_view type = text_of(part, "type");
   if ((type == "audio_url" || type == "video_url") && !target.media_urls)
     return "parts of type " + std::string(type) +
@@ -70,7 +71,7 @@ std::string rejected(const Target& target, const Json& part) {
   if (type == "input_audio" && dialect == Dialect::kOpenai) {
     const std::string_view format = text_of(member(member(part, "input_audio"), "format"));
     if (has(kOpenaiAudio, format)) return {};
-    return "recordings in the format '" + std::string(format.substr(0, 64)) + "', only " +
+    return "recordings in the format '" + std::string(schemas::cut_text(format, 64)) + "', only " +
            names(kOpenaiAudio);
   }
   const Json* source = nullptr;
@@ -81,12 +82,18 @@ std::string rejected(const Target& target, const Json& part) {
   if (!schemas::has_scheme(uri, "data:") || !schemas::data_uri_base64(uri)) return {};
   const std::string media_type = schemas::data_uri_media_type(uri);
   if (supports_bytes(dialect, type, media_type)) return {};
-  const std::string shown =
-      media_type.empty() ? "an unknown type" : "type '" + media_type.substr(0, 64) + "'";
+  const std::string shown = media_type.empty()
+                                ? "an unknown type"
+                                : "type '" + std::string(schemas::cut_text(media_type, 64)) + "'";
   return (type == "file" ? "files of " : "images of ") + shown + ", only " + names(image_types(dialect));
 }
 
 }  // namespace
+
+Dialect media_dialect(const Target& target) {
+  const bool is_own = target.preset->name == "openai" && target.base_url != target.preset->base_url;
+  return is_own ? Dialect::kLocal : target.preset->dialect;
+}
 
 bool supports_image_type(Dialect dialect, std::string_view media_type) {
   const auto types = image_types(dialect);

@@ -28,6 +28,21 @@ std::optional<schemas::OcrDimensions> dimensions_of(const Json* node) {
   return schemas::OcrDimensions{*dpi, *height, *width};
 }
 
+// The members that are not `is_own`, without empty ones.
+template <class IsOwn>
+schemas::OcrMembers others_of(const Json& node, const IsOwn& is_own) {
+  schemas::OcrMembers members;
+  if (!node.is_object()) return members;
+  for (const auto& [name, value] : node.items()) {
+    if (!value.is_null() && !is_own(name)) members.emplace_back(name, schemas::dump(value));
+  }
+  return members;
+}
+
+bool is_reply_member(std::string_view name) {
+  return name == "pages" || name == "model" || name == "usage_info";
+}
+
 schemas::OcrImage picture_of(const Json& node) {
   schemas::OcrImage picture;
   picture.id = text_of(node, "id");
@@ -36,6 +51,7 @@ schemas::OcrImage picture_of(const Json& node) {
   picture.bottom_right_x = measure(node, "bottom_right_x");
   picture.bottom_right_y = measure(node, "bottom_right_y");
   picture.image_base64 = text_of(node, "image_base64");
+  picture.others = others_of(node, schemas::is_ocr_image_member);
   return picture;
 }
 
@@ -52,6 +68,7 @@ std::optional<OcrPage> page_of(const Json& node) {
   if (pictures != nullptr && pictures->is_array()) {
     for (const Json& each : *pictures) page.images.push_back(picture_of(each));
   }
+  page.others = others_of(node, schemas::is_ocr_page_member);
   return page;
 }
 
@@ -79,18 +96,22 @@ base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& call)
   out.body.append("\":\"data:").append(call.media_type).append(";base64,").append(coded).append("\"}");
   if (!is_image && !call.pages.empty())
     out.body.append(",\"pages\":").append(schemas::dump(Json(call.pages)));
-  out.body.append(",\"include_image_base64\":").append(call.image_data ? "true}" : "false}");
+  out.body.append(",\"include_image_base64\":").append(call.image_data ? "true" : "false");
+  if (call.options.size() > 2) out.body.append(",").append(call.options, 1, call.options.size() - 2);
+  out.body.append("}");
   return out;
 }
 
 base::Result<std::vector<OcrPage>> ocr_reply(const Target& target, std::string_view body) {
   const std::optional<Json> value = parse_wire(body);
-  const Json* node = value ? member(*value, "pages") : nullptr;
+  if (!value) return unreadable(target, body);
+  const Json* node = member(*value, "pages");
   if (node == nullptr || !node->is_array()) return not_a_reply(target);
   std::vector<OcrPage> pages;
   for (const Json& each : *node) {
     if (auto page = page_of(each)) pages.push_back(*std::move(page));
   }
+  if (!pages.empty()) pages.front().document = others_of(*value, is_reply_member);
   return pages;
 }
 

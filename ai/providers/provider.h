@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ai/providers/families.h"
+#include "ai/providers/wire_names.h"
 #include "platform/base/crypto.h"
 #include "platform/base/result.h"
 #include "platform/net/sse_reader.h"
@@ -42,6 +43,13 @@ struct Target {
 // nullopt as in support(Dialect).
 std::optional<Support> support(const Target& target, std::string_view parameter);
 
+// The finish_reason of a choice whose turn the provider has paused (Anthropic's pause_turn). Its
+// reasoning_state has the whole turn so far. An assistant message with that state, appended to the request,
+// continues it. Never sent to clients.
+inline constexpr std::string_view kPausedTurn = "pause_turn";
+// The state of a turn in two parts. `later`, `text`: the state and the content of the second part.
+std::string joined_turn(const std::string& paused, const std::string& later, std::string_view text);
+
 // A request in the provider's format. `path` begins with '/' and is appended to the base URL.
 struct WireRequest {
   std::string path;
@@ -49,7 +57,10 @@ struct WireRequest {
   std::string body;
   schemas::DroppedParams dropped;
   int choices = 1;              // requested
+  bool may_pause = false;       // the provider runs tools of its own: see kPausedTurn
+  bool loosened_tools = false;  // a strict tool's schema was sent without some of its demands
   bool own_connection = false;  // net::HttpRequest::own_connection: sent once at most
+  WireNames names = {};         // to be restored in the answer
 };
 
 // Converts the events of a stream into pieces. One per call; not thread-safe.
@@ -59,11 +70,20 @@ class StreamReader {
   // Appends the pieces of `event` to `out`. Returns an error if the event reports one or breaks the protocol;
   // then nothing more may be read.
   virtual base::Status read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) = 0;
+  // Appends what a complete stream has at its end, such as the finish reasons: only then is it known that
+  // nothing follows. To be called when nothing more will be read. Does nothing if `read` has done it at the
+  // end marker.
+  virtual void end(std::vector<schemas::ChatPiece>& out) = 0;
   // True if the upstream has reported the end of at least `choices` choices. A stream that ends earlier is
   // broken. A choice without any event counts as open, until the end marker.
   virtual bool complete(int choices) const = 0;
+  // True if content has followed the reported end of a choice: what the upstream reports is not its end.
+  virtual bool is_continued() const { return false; }
   // True if the end marker has arrived, after which nothing follows. Always false for a protocol without one.
   virtual bool has_end_marker() const = 0;
+  // To be called before `read` if the turn may be paused: the reader keeps all that a kPausedTurn needs.
+  // Otherwise a pause ends the turn with "length".
+  virtual void keep_turn() {}
   // The facts known so far.
   virtual const schemas::ChatMetadata& facts() const = 0;
 };
@@ -76,6 +96,8 @@ struct Translation {
   base::Result<WireRequest> (*chat_request)(const Target& target, const schemas::ChatRequest& request,
                                             bool stream);
   base::Result<schemas::ChatReply> (*chat_reply)(const Target& target, std::string_view body);
+  // The usage that a whole reply reports, also one that `chat_reply` rejects.
+  std::optional<schemas::ChatUsage> (*reply_usage)(const schemas::Json& reply);
   std::unique_ptr<StreamReader> (*stream_reader)(const Target& target);  // `target` outlives the reader
   // The header that carries the key.
   std::pair<std::string, std::string> (*credential)(const base::Secret& key);

@@ -13,8 +13,9 @@ namespace {
 
 using Words = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 9> kBlindOpenai{
-    "gpt-3.5", "gpt-4-0", "gpt-4-1", "gpt-4-32k", "o1-mini", "o1-preview", "o3-mini", "davinci", "babbage"};
+constexpr std::array<std::string_view, 11> kBlindOpenai{"gpt-3.5", "gpt-35",    "gpt35",   "gpt-4-0",
+                                                        "gpt-4-1", "gpt-4-32k", "o1-mini", "o1-preview",
+                                                        "o3-mini", "davinci",   "babbage"};
 constexpr std::array<std::string_view, 2> kSeeingXai{"grok-4", "vision"};
 constexpr std::array<std::string_view, 6> kSeeingMistral{"pixtral",       "mistral-small", "mistral-medium",
                                                          "mistral-large", "ministral",     "magistral"};
@@ -59,9 +60,11 @@ bool sees_images(const Target& target) {
     case Dialect::kGemini:
       return true;
     case Dialect::kOpenai:
-      return model != "gpt-4" && std::ranges::none_of(kBlindOpenai, [&](std::string_view begin) {
-               return model.starts_with(begin);
-             });
+      if (media_dialect(target) == Dialect::kLocal) return has_any(model, kSeeing);
+      return model.find("vision") != std::string::npos ||
+             (model != "gpt-4" && std::ranges::none_of(kBlindOpenai, [&](std::string_view begin) {
+                return model.starts_with(begin);
+              }));
     case Dialect::kXai:
       return has_any(model, kSeeingXai);
     case Dialect::kMistral:
@@ -89,7 +92,7 @@ void show_pictures(const Target& target, Json& messages) {
     Json parts = Json::array({text_part(text_of(message, "content"))});
     for (const Json& picture : *pictures) {
       if (!sees ||
-          !supports_image_type(target.preset->dialect, schemas::data_uri_media_type(text_of(&picture))))
+          !supports_image_type(media_dialect(target), schemas::data_uri_media_type(text_of(&picture))))
         continue;
       parts.push_back({{"type", "image_url"}, {"image_url", {{"url", picture}}}});
     }

@@ -5,7 +5,7 @@
 // The pictures of tool results.
 namespace millrace::providers {
 
-// True if the model sees images: its row says so, or its name.
+// True if the model accepts images, according to its row or its name.
 bool sees_images(const Target& target);
 
 // True if a tool message has pictures of an MCP result (schemas::kPicturesMember).

@@ -1,6 +1,6 @@
 #include "ai/providers/tool_request.h"
 
-#include <algorithm>
+#include <set>
 
 namespace millrace::providers {
 namespace {
@@ -59,10 +59,8 @@ ToolRequest read_tools(const Json* tools, const Json* choice) {
   }
   const bool is_subset = choice != nullptr && text_of(*choice, "type") == "allowed_tools";
   if (is_subset) {
-    std::erase_if(read.tools, [&](const FunctionTool& tool) {
-      return std::find(read.choice.names.begin(), read.choice.names.end(), tool.name) ==
-             read.choice.names.end();
-    });
+    const std::set<std::string_view> allowed(read.choice.names.begin(), read.choice.names.end());
+    std::erase_if(read.tools, [&](const FunctionTool& tool) { return !allowed.contains(tool.name); });
     read.choice.names.clear();
   }
   return read;

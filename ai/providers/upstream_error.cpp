@@ -50,7 +50,7 @@ std::size_t key_at(std::string_view text) {
 }  // namespace
 
 std::string upstream_text(std::string_view sent) {
-  const std::string shown = schemas::mask_url_queries(sent.substr(0, 4 * kUpstreamTextMax));
+  const std::string shown = schemas::mask_url_queries(cut_text(sent, 4 * kUpstreamTextMax));
   std::string_view text = shown;
   std::string out;
   bool in_word = false;
@@ -283,9 +283,9 @@ bool may_pass(int status) { return status == 409 || status == 425 || status == 4
 
 // Phrases of Anthropic, Gemini, and OpenAI-compatible servers that send no error code.
 bool is_too_long_for_the_model(std::string_view words) {
-  const auto says = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
-  return says("prompt is too long") || says("maximum context length") || says("available context size") ||
-         (says("input token count") && says("exceeds"));
+  const auto contains = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
+  return contains("prompt is too long") || contains("maximum context length") ||
+         contains("available context size") || (contains("input token count") && contains("exceeds"));
 }
 
 }  // namespace
@@ -329,6 +329,12 @@ base::Error stream_error(const Target& target, int status, std::string_view word
   message.append(" failed during its answer");
   if (!words.empty()) message.append(": ").append(masked(target, words));
   return base::error(Code::kUpstream, std::move(message));
+}
+
+base::Error failed_answer(const Target& target, std::string_view reason) {
+  base::Error error = stream_error(target, 0, upstream_text(reason));
+  error.is_content_fault = true;
+  return error;
 }
 
 base::Error upstream_error(const Target& target, int status, const Headers& headers, std::string_view body) {

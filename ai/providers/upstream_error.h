@@ -25,6 +25,8 @@ base::Error reported_error(const Target& target, int status, std::string_view wo
 
 // An error reported inside a stream or a 200 response. `status`: the status that it names; 0: none.
 base::Error stream_error(const Target& target, int status, std::string_view words);
+// The model ended its answer with a reason that makes it unusable; a fault of the content.
+base::Error failed_answer(const Target& target, std::string_view reason);
 
 // The status that an error reply actually means. It may differ from the HTTP status: some providers answer an
 // unknown key with 400 and give the cause in a field. Returns 401 (wrong key) or 403 (key lacks permission)

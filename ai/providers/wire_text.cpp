@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schemas/json/json_syntax.h"
+
 namespace millrace::providers {
 namespace {
 
@@ -26,12 +28,6 @@ std::string versioned_path(std::string_view base_url, std::string_view version, 
   return (has_version ? std::string() : std::string(version)).append(path);
 }
 
-std::string_view cut_text(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xC0U) == 0x80U) --bytes_max;
-  return text.substr(0, bytes_max);
-}
-
 std::string_view first_characters(std::string_view text, std::size_t characters) {
   std::size_t end = 0;
   for (; end < text.size(); ++end) {
@@ -48,6 +44,22 @@ std::string_view shown_name(const Target& target) {
 base::Error not_a_reply(const Target& target) {
   return base::error(base::Code::kUpstream,
                      std::string(shown_name(target)) + " sent a response that is not a reply of its API");
+}
+
+base::Error unreadable(const Target& target, std::string_view text) {
+  if (!schemas::is_json_of_any_depth(text)) return not_a_reply(target);
+  return content_fault(
+      target, "sent JSON that is nested too deeply, or with a number that is missing or out of range");
+}
+
+base::Error fault(const Target& target, std::string_view what) {
+  return base::error(base::Code::kUpstream, std::string(shown_name(target)).append(" ").append(what));
+}
+
+base::Error content_fault(const Target& target, std::string_view what) {
+  base::Error error = fault(target, what);
+  error.is_content_fault = true;
+  return error;
 }
 
 std::string service_tier_value(std::string_view word) {

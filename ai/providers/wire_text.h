@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "ai/providers/provider.h"
+#include "schemas/json/json_text.h"
 
 // Small text helpers and constants shared by all translations.
 namespace millrace::providers {
@@ -16,12 +17,18 @@ inline constexpr std::pair<std::string_view, std::string_view> kAnthropicVersion
 
 // Text of the user message that is inserted if a conversation begins with the assistant.
 inline constexpr std::string_view kOpening = ".";
+// Text of the assistant's message that is inserted between a tool's result and a user's message.
+inline constexpr std::string_view kAfterResults = "OK.";
+// Text of the user's message that is inserted if a conversation ends with the assistant.
+inline constexpr std::string_view kContinue = "Continue.";
 
 // The name under which dropped thinking parts of messages are reported.
 inline constexpr std::string_view kThinkingParts = "messages.thinking";
 
-// `text` of at most `bytes_max` bytes, cut between characters.
-std::string_view cut_text(std::string_view text, std::size_t bytes_max);
+// The name under which system messages are reported that were moved to the top.
+inline constexpr std::string_view kMovedSystem = "messages.system";
+
+using schemas::cut_text;
 
 // The first `characters` of UTF-8 text.
 std::string_view first_characters(std::string_view text, std::size_t characters);
@@ -33,6 +40,13 @@ std::string_view shown_name(const Target& target);
 
 // kUpstream: the response is not a reply of the provider's API.
 base::Error not_a_reply(const Target& target);
+// kUpstream: `text`, a response or an event, cannot be parsed. If it is JSON that is nested too deeply or has
+// numbers beyond all bounds, the model may have written it: a content_fault.
+base::Error unreadable(const Target& target, std::string_view text);
+// kUpstream: "<provider> <what>".
+base::Error fault(const Target& target, std::string_view what);
+// The same; a fault of the content of this answer (base::Error::is_content_fault).
+base::Error content_fault(const Target& target, std::string_view what);
 
 // Converts a provider's name of the service tier to OpenAI's.
 std::string service_tier_value(std::string_view word);

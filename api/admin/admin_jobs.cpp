@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "api/admin/admin_text.h"
 #include "api/call.h"
@@ -103,50 +105,80 @@ std::optional<Chosen> choose(Context& context, Call& call) {
 }
 
 enum class Act : std::uint8_t { kCancel, kRetry, kDelete };
-enum class Outcome : std::uint8_t { kUnchanged, kChanged, kRetriedBefore };
+
+// What became of a chosen job.
+struct Outcome {
+  enum class Kind : std::uint8_t { kUnchanged, kChanged, kRetriedBefore };
+  Kind kind = Kind::kChanged;
+  std::string_view reason = {};  // of kUnchanged: a word for AdminBulk::unchanged
+};
+
+Outcome unchanged(std::string_view reason) { return {Outcome::Kind::kUnchanged, reason}; }
 
 // Operations that run concurrently; the last one to finish sends the response.
 class Bulk {
  public:
   // `next`: where the next call continues; absent if there are no more jobs.
-  Bulk(CallPtr call, Act act, std::size_t matched, std::size_t acts, std::optional<base::Uuid> next)
-      : call_(std::move(call)), act_(act), matched_(matched), left_(acts + 1), next_(next) {}
+  Bulk(CallPtr call, Act act, std::size_t matched, std::optional<base::Uuid> next)
+      : call_(std::move(call)), act_(act), matched_(matched), left_(matched + 1), next_(next) {}
 
-  void over(Outcome outcome) {
-    if (outcome == Outcome::kChanged) ++changed_;
-    if (outcome == Outcome::kRetriedBefore) ++retried_before_;
-    if (--left_ > 0) return;
-    JsonObject out;
-    out.number("matched", static_cast<std::int64_t>(matched_) - retried_before_).number("changed", changed_);
-    if (act_ == Act::kRetry) out.number("already_retried", retried_before_);
-    if (next_) out.member("next_cursor", job_cursor(*next_));
-    call_->reply(json_reply(200, out.finish()));
+  void over(const Outcome& outcome) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (outcome.kind == Outcome::Kind::kChanged) ++changed_;
+      if (outcome.kind == Outcome::Kind::kRetriedBefore) ++retried_before_;
+      if (outcome.kind == Outcome::Kind::kUnchanged) ++unchanged_[outcome.reason];
+    }
+    end_one();
+  }
+  // An operation has ended, or the caller has started all of them.
+  void end_one() {
+    if (--left_ == 0) reply();
   }
 
  private:
   using JsonObject = schemas::JsonObject;
+  void reply() {
+    JsonObject out;
+    out.number("matched", static_cast<std::int64_t>(matched_) - retried_before_).number("changed", changed_);
+    if (act_ == Act::kRetry) out.number("already_retried", retried_before_);
+    JsonObject reasons;
+    for (const auto& [reason, jobs] : unchanged_) reasons.number(reason, jobs);
+    if (!unchanged_.empty()) out.raw("unchanged", reasons.finish());
+    if (next_) out.member("next_cursor", job_cursor(*next_));
+    call_->reply(json_reply(200, out.finish()));
+  }
+
   const CallPtr call_;
   const Act act_;
   const std::size_t matched_;
   std::atomic<std::size_t> left_;  // unfinished operations, plus one for the caller that starts them
-  std::atomic<std::int64_t> changed_{0}, retried_before_{0};
+  std::mutex mutex_;               // guards the next three until the last operation has ended
+  std::int64_t changed_ = 0, retried_before_ = 0;
+  std::map<std::string_view, std::int64_t> unchanged_;  // by reason
   const std::optional<base::Uuid> next_;
 };
 
-// Calls `run(job, over)` for each chosen job that `fits`.
-template <class Fits, class Run>
-void act_on(const CallPtr& call, Act act, Chosen chosen, const Fits& fits, const Run& run) {
-  const std::size_t matched = chosen.jobs.size();
-  std::erase_if(chosen.jobs, [&](const JobView& job) { return !fits(job); });
-  const auto bulk = std::make_shared<Bulk>(call, act, matched, chosen.jobs.size(), chosen.next);
-  for (const JobView& job : chosen.jobs) run(job, [bulk](Outcome outcome) { bulk->over(outcome); });
-  bulk->over(Outcome::kUnchanged);
+// Calls `run(job, over)` for each chosen job for which `hindrance` gives no reason.
+template <class Run>
+void act_on(const CallPtr& call, Act act, const Chosen& chosen, std::string_view (*hindrance)(const JobView&),
+            const Run& run) {
+  const auto bulk = std::make_shared<Bulk>(call, act, chosen.jobs.size(), chosen.next);
+  for (const JobView& job : chosen.jobs) {
+    const std::string_view reason = hindrance(job);
+    if (!reason.empty()) {
+      bulk->over(unchanged(reason));
+    } else {
+      run(job, [bulk](const Outcome& outcome) { bulk->over(outcome); });
+    }
+  }
+  bulk->end_one();
 }
 
 // Records the call, then `act`s on the pool. The row has the number of chosen jobs, whether they change or
 // not.
 void audited(Context& context, const CallPtr& call, std::string act, Chosen chosen,
-             std::function<void(Chosen)> next) {
+             std::function<void(const Chosen&)> next) {
   storage::AuditEntry entry{
       .tenant = call->tenant(), .actor = call->principal->key_id, .act = std::move(act), .target = "jobs"};
   entry.data = schemas::JsonObject().number("jobs", static_cast<std::int64_t>(chosen.jobs.size())).finish();
@@ -155,29 +187,34 @@ void audited(Context& context, const CallPtr& call, std::string act, Chosen chos
       .append(std::move(entry),
               [&context, call, jobs, next = std::move(next)](const base::Result<bool>& done) {
                 if (!done) return call->fail(done.error());
-                reply_on_pool(context, call, [jobs, next] { next(std::move(*jobs)); });
+                reply_on_pool(context, call, [jobs, next] { next(*jobs); });
               });
 }
 
-bool can_be_cancelled(const JobView& job) {
-  return !schemas::is_terminal(job.status) && !job.cancel_requested;
+// Why a job cannot be cancelled, retried or deleted; empty: it can.
+std::string_view cancel_hindrance(const JobView& job) {
+  if (schemas::is_terminal(job.status)) return "already_ended";
+  return job.cancel_requested ? "already_cancelling" : "";
 }
 
-bool can_be_retried(const JobView& job) {
-  const bool over = schemas::is_terminal(job.status) && job.status != schemas::JobStatus::kSucceeded;
-  return over && schemas::can_be_retried(job.id.kind);
+std::string_view retry_hindrance(const JobView& job) {
+  if (!schemas::can_be_retried(job.id.kind)) return "not_retryable";
+  if (job.status == schemas::JobStatus::kSucceeded) return "succeeded";
+  return schemas::is_terminal(job.status) ? "" : "not_ended";
 }
+
+std::string_view delete_hindrance(const JobView&) { return {}; }
 
 }  // namespace
 
 void admin_cancel_jobs(Context& context, CallPtr call) {
   auto chosen = choose(context, *call);
   if (!chosen) return;
-  audited(context, call, "jobs.cancel", *std::move(chosen), [&context, call](Chosen jobs) {
-    act_on(call, Act::kCancel, std::move(jobs), &can_be_cancelled, [&](const JobView& job, auto over) {
+  audited(context, call, "jobs.cancel", *std::move(chosen), [&context, call](const Chosen& jobs) {
+    act_on(call, Act::kCancel, jobs, &cancel_hindrance, [&](const JobView& job, auto over) {
       context.intake.cancel({job.tenant, call->principal->key_id}, job.id,
                             [over](const base::Result<JobView>& done) {
-                              over(done ? Outcome::kChanged : Outcome::kUnchanged);
+                              over(done ? Outcome() : unchanged(base::name(done.error().code)));
                             });
     });
   });
@@ -188,19 +225,19 @@ void admin_retry_jobs(Context& context, CallPtr call) {
   if (!chosen) return;
   for (const JobView& job : chosen->jobs) {
     const base::Status may = check_scope(*call->principal, job.id.kind);
-    if (!may && can_be_retried(job)) return call->fail(may.error());
+    if (!may && retry_hindrance(job).empty()) return call->fail(may.error());
   }
-  audited(context, call, "jobs.retry", *std::move(chosen), [&context, call](Chosen jobs) {
+  audited(context, call, "jobs.retry", *std::move(chosen), [&context, call](const Chosen& jobs) {
     const std::string trace = traceparent(call->head());
-    act_on(call, Act::kRetry, std::move(jobs), &can_be_retried, [&](const JobView& job, auto over) {
+    act_on(call, Act::kRetry, jobs, &retry_hindrance, [&](const JobView& job, auto over) {
       storage::Retry retry{.by = {.tenant = job.tenant},
                            .old = job.id,
                            .only_once = true,
                            .traceparent = trace,
-                           .cost_max = retry_cost_max(context, job.tenant, job.id)};
+                           .cost_max = retry_cost_max(context, {.tenant = job.tenant, .key_id = {}}, job.id)};
       context.submit.retry(std::move(retry), [over](const base::Result<storage::Submitted>& made) {
-        if (!made) return over(Outcome::kUnchanged);
-        over(made->replayed ? Outcome::kRetriedBefore : Outcome::kChanged);
+        if (!made) return over(unchanged(base::name(made.error().code)));
+        over({made->replayed ? Outcome::Kind::kRetriedBefore : Outcome::Kind::kChanged});
       });
     });
   });
@@ -221,14 +258,17 @@ void unlink_on_pool(Context& context, std::vector<std::string> files) {
 void admin_delete_jobs(Context& context, CallPtr call) {
   auto chosen = choose(context, *call);
   if (!chosen) return;
-  audited(context, call, "jobs.delete", *std::move(chosen), [&context, call](Chosen jobs) {
-    const auto any = [](const JobView&) { return true; };
-    act_on(call, Act::kDelete, std::move(jobs), any, [&](const JobView& job, auto over) {
+  for (const JobView& job : chosen->jobs) {
+    if (const base::Status may = check_scope(*call->principal, job.id.kind); !may)
+      return call->fail(may.error());
+  }
+  audited(context, call, "jobs.delete", *std::move(chosen), [&context, call](const Chosen& jobs) {
+    act_on(call, Act::kDelete, jobs, &delete_hindrance, [&](const JobView& job, auto over) {
       storage::IdempotentCall by{.tenant = job.tenant, .actor = call->principal->key_id, .key = {}};
       const auto no_reply = [](const JobView&) { return std::string(); };
       context.intake.remove(job.id, std::move(by), no_reply,
                             [&context, over](base::Result<storage::Removed> removed) {
-                              over(removed ? Outcome::kChanged : Outcome::kUnchanged);
+                              over(removed ? Outcome() : unchanged(base::name(removed.error().code)));
                               if (removed) unlink_on_pool(context, std::move(removed->files));
                             });
     });

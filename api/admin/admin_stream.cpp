@@ -18,7 +18,7 @@ std::string change_json(const schemas::JobChange& change) {
       .member("id", change.job.str())
       .member("kind", schemas::name(change.job.kind))
       .member("tenant", change.tenant)
-      .member("status", schemas::public_status(change.status, change.waking))
+      .member("status", schemas::public_status(change.status, change.waking, change.scheduled))
       .number("version", change.version)
       .finish();
 }

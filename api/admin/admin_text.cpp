@@ -11,6 +11,7 @@ std::string age_text(base::WallTime then, base::WallTime now) {
 
 void add_depth(schemas::JsonObject& out, const storage::QueueDepth& depth, base::WallTime now) {
   out.number("queued", depth.queued).number("running", depth.running).number("waiting", depth.waiting);
+  out.number("scheduled", depth.scheduled);
   if (depth.oldest_queued) out.raw("oldest_queued_seconds", age_text(*depth.oldest_queued, now));
 }
 

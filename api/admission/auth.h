@@ -50,9 +50,10 @@ std::string_view credential(const front::Head& head);
 base::Error key_error(base::Code refusal, std::chrono::milliseconds retry_after = {});
 base::Error scope_error(const Principal& principal, schemas::Scope missing);
 
-// The API keys in memory. They are loaded at start. They are reloaded when access_version in the store has
-// changed. That is checked regularly (LiveCalls::kRefreshEvery) and when an id is unknown (at most
-// kStoreLookupsPerSecond). Thread-safe.
+// The API keys in memory. They are loaded at start. All are reloaded when access_version in the store has
+// changed. That is checked regularly (LiveCalls::kRefreshEvery), when an id is unknown (at most
+// kStoreLookupsPerSecond), and after each change of a key that this process makes, also a new key: limits,
+// budgets and rotations connect the keys. Thread-safe.
 class Auth {
  public:
   static constexpr int kStoreLookupsPerSecond = 1'000;       // each reads one row, about 20 µs

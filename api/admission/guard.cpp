@@ -3,17 +3,20 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <utility>
 
 #include "api/admission/minute_rate.h"
 #include "api/headers.h"
 #include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
+#include "api/machines/machine_calls.h"
 #include "api/routing/router.h"
 #include "api/tenants/usage_meter.h"
 #include "platform/base/bytes.h"
 #include "platform/base/ip_address.h"
 #include "platform/base/log.h"
 #include "platform/base/utf8.h"
+#include "schemas/media/document_type.h"
 
 namespace millrace::api {
 namespace {
@@ -21,13 +24,37 @@ namespace {
 using base::Code;
 
 constexpr std::chrono::seconds kShareAgain{1};
+constexpr std::size_t kQueryParametersMax = 100;
+constexpr std::size_t kShownPairMax = 128;  // bytes of an invalid query parameter that the message repeats
 
 bool has_body(const front::Head& head) { return head.chunked || head.content_length.value_or(0) > 0; }
 
-// The bytes of the body that will be in memory at once, as far as the head says. A form is streamed to disk.
+std::string_view content_type_of(const front::Head& head) { return head.header("content-type").value_or(""); }
+
+// The form in which the client sends the body.
+enum class BodyForm : std::uint8_t { kWhole, kForm, kFile };
+BodyForm body_form(const front::Head& head, const Route& route) {
+  if (route.body == BodyKind::kForm) return BodyForm::kForm;
+  if (route.body == BodyKind::kFile) return BodyForm::kFile;
+  if (route.body != BodyKind::kDocument || is_json_type(content_type_of(head))) return BodyForm::kWhole;
+  return media_type(content_type_of(head)).starts_with("multipart/") ? BodyForm::kForm : BodyForm::kFile;
+}
+
+// The bytes of the body that will be in memory at once, as far as the head says. An upload is streamed to
+// disk.
 std::size_t declared(const front::Head& head, const Route& route) {
   const auto bytes = static_cast<std::size_t>(head.content_length.value_or(0));
-  return route.body == BodyKind::kForm ? std::min(bytes, kUploadMemoryMax) : bytes;
+  return body_form(head, route) == BodyForm::kWhole ? bytes : std::min(bytes, kUploadMemoryMax);
+}
+
+// Empty parts, for example behind a last `&`, are no parameters (query_pairs).
+std::size_t parameter_count(std::string_view query) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < query.size(); ++i) {
+    const bool begins = query[i] != '&' && (i == 0 || query[i - 1] == '&');
+    if (begins) ++count;
+  }
+  return count;
 }
 
 bool is_health(std::string_view path) { return path == "/health" || path == "/livez" || path == "/readyz"; }
@@ -38,7 +65,46 @@ base::Error body_budget_exhausted() {
 }
 
 base::Result<std::string> boundary_of(const front::Head& head) {
-  return front::form_boundary(head.header("content-type").value_or(""));
+  return front::form_boundary(content_type_of(head));
+}
+
+// The type of a document that is the body itself. The document's bytes decide what it is.
+bool is_document_type(std::string_view type) {
+  const auto types = schemas::document_mimes();
+  return type == "application/octet-stream" || std::ranges::find(types, type) != types.end();
+}
+
+// A form would be stored with its boundaries.
+base::Status readable_file(const front::Head& head) {
+  if (!media_type(content_type_of(head)).starts_with("multipart/")) return {};
+  return base::error(Code::kUnsupportedType,
+                     "The body must be the bytes of the file, not a form: `curl -T FILE`, not `curl -F`");
+}
+
+const FileRules& file_rules(const Route& route) {
+  if (route.body == BodyKind::kFile) return kAnyFileRules;
+  return route.body == BodyKind::kDocument ? kDocumentRules : kRecordingRules;
+}
+
+// True if the body can be read in the form in which it is sent.
+base::Status readable(const front::Head& head, const Route& route) {
+  switch (body_form(head, route)) {
+    case BodyForm::kWhole:
+      if (is_json_type(content_type_of(head))) return {};
+      return base::error(Code::kUnsupportedType,
+                         "The body must be sent with `Content-Type: application/json`");
+    case BodyForm::kForm:
+      if (const auto boundary = boundary_of(head); !boundary) return boundary.error();
+      return {};
+    case BodyForm::kFile:
+      if (route.body == BodyKind::kFile) return readable_file(head);
+      if (is_document_type(media_type(content_type_of(head)))) return {};
+      return base::error(Code::kUnsupportedType,
+                         "The body must be sent with `Content-Type: application/json`, as "
+                         "`multipart/form-data`, or as the document itself with its own type, such as "
+                         "`application/pdf`");
+  }
+  return {};
 }
 
 // The server does not decode bodies, so encoded ones are rejected (RFC 9110 §8.4, §15.5.16).
@@ -69,7 +135,7 @@ front::Admission Guard::admit(const front::Head& head) {
   } else {
     granted.body_max = call->route->body_max;
     granted.skip_body = call->body_skipped;
-    if (call->route->body == BodyKind::kForm) open_upload(head, *call);
+    open_upload(head, *call);
     granted.sink = call->upload;
     granted.meter = call.get();
   }
@@ -106,11 +172,12 @@ Guard::OptionalError Guard::check_with_key(const front::Head& head, Call& call) 
 // or if nothing parses the body, the body is discarded and only the key is checked.
 void Guard::admit_unauthenticated(const front::Head& head, Call& call) {
   if (!has_body(head)) return;
-  const bool readable = (call.route->body != BodyKind::kForm || boundary_of(head).has_value()) &&
-                        (call.route->body == BodyKind::kNone || !has_content_encoding(head));
+  const bool uploaded = body_form(head, *call.route) != BodyForm::kWhole;
+  const bool is_readable = (!uploaded || readable(head, *call.route)) &&
+                           (call.route->body == BodyKind::kNone || !has_content_encoding(head));
   open_unauthenticated_budget(head, call);
   call.body_skipped =
-      !readable || head.content_length.value_or(0) > call.route->body_max ||
+      !is_readable || head.content_length.value_or(0) > call.route->body_max ||
       !dependencies_.unauthenticated_budget.fits(declared(head, *call.route), call.address_share.get());
 }
 
@@ -119,13 +186,16 @@ void Guard::open_unauthenticated_budget(const front::Head& head, Call& call) {
   call.budget = dependencies_.unauthenticated_budget.open(call.address_share.get());
 }
 
-// A form is parsed while it arrives. If its key is unknown, parsing starts after the key has been looked up.
+// A file is stored while it arrives. If the key is unknown, that starts after the key has been looked up.
 void Guard::open_upload(const front::Head& head, Call& call) {
-  if (!has_body(head) || call.body_skipped) return;
+  const BodyForm form = body_form(head, *call.route);
+  if (form == BodyForm::kWhole || !has_body(head) || call.body_skipped) return;
   const auto boundary = boundary_of(head);
-  if (!boundary) return;
+  if (form == BodyForm::kForm && !boundary) return;
   const auto expected = static_cast<std::int64_t>(head.content_length.value_or(0));
-  call.upload = std::make_shared<Upload>(context_.pool, context_.store.blobs(), *boundary, expected);
+  const FileRules& rules = file_rules(*call.route);
+  call.upload = std::make_shared<Upload>(context_.pool, context_.store.blobs(), rules,
+                                         boundary ? std::optional(*boundary) : std::nullopt, expected);
   if (call.key_unknown) return prefetch_key(head, call);
   call.upload->start();
 }
@@ -245,12 +315,8 @@ Guard::OptionalError Guard::content_type(const front::Head& head, Call& call) {
     return base::error(Code::kUnsupportedType,
                        "Bodies with a `Content-Encoding` such as gzip are not supported: send the body "
                        "uncompressed");
-  if (call.route->body == BodyKind::kForm) {
-    const auto boundary = boundary_of(head);
-    return boundary ? OptionalError() : boundary.error();
-  }
-  if (is_json_type(head.header("content-type").value_or(""))) return {};
-  return base::error(Code::kUnsupportedType, "The body must be sent with `Content-Type: application/json`");
+  const base::Status good = readable(head, *call.route);
+  return good ? OptionalError() : good.error();
 }
 
 Guard::OptionalError Guard::size(const front::Head& head, Call& call) {
@@ -322,31 +388,53 @@ void Guard::look_up_key(const CallPtr& call) {
 
 void Guard::dispatch(const CallPtr& call) {
   const bool large = call->body().size() > kFrontBodyMax;
+  const bool named = has_machine_name(*call);  // its look-up reads the store
   switch (call->route->lane) {
     case Lane::kBody:
-      if (!large) return invoke(call);
+      if (!large && !named) return invoke(call);
       break;
     case Lane::kFront:
-      return invoke(call);
+      if (!named) return invoke(call);
+      break;
     case Lane::kPool:
       break;
   }
   const auto queue = large ? base::Pool::Queue::kLarge : base::Pool::Queue::kQuick;
-  on_pool(context_, queue, call, [this, call] { invoke(call); });
+  on_pool(context_, queue, call, [this, call, named] {
+    if (!named || resolve_machine_name(context_, *call)) invoke(call);
+  });
 }
 
-// False: 422 was sent, because a misspelt filter must not select everything.
+// False: an error was sent, because a filter that is misspelt or sent twice must not select the wrong rows.
 bool Guard::check_query(Call& call) {
   const Route& route = *call.route;
-  if (call.head().query.empty() || route.access == Access::kOpen || route.access == Access::kMetrics)
-    return true;
-  auto unknown = schemas::unknown_names(route.operation.query, query_pairs(call.head().query));
-  if (unknown.empty()) return true;
-  if (serves_other_clients(route)) {
+  const std::string& query = call.head().query;
+  if (query.empty() || route.access == Access::kOpen || route.access == Access::kMetrics) return true;
+  const bool is_ours = !serves_other_clients(route);
+  if (parameter_count(query) > kQueryParametersMax) {
+    call.fail(base::error(Code::kBadRequest,
+                          "The query has more than " + std::to_string(kQueryParametersMax) + " parameters"));
+    return false;
+  }
+  if (const auto pair = invalid_pair(query); pair && is_ours) {
+    call.fail(base::error(Code::kBadRequest, "The query parameter '" +
+                                                 std::string(pair->substr(0, kShownPairMax)) +
+                                                 "' has a `%` without two hexadecimal digits; send `%25` for "
+                                                 "a percent sign"));
+    return false;
+  }
+  const schemas::QueryPairs pairs = query_pairs(query);
+  auto unknown = schemas::unknown_names(route.operation.query, pairs);
+  auto repeated = schemas::repeated_names(pairs);
+  if (unknown.empty() && repeated.empty()) return true;
+  if (!is_ours) {
     std::ranges::move(unknown, std::back_inserter(call.ignored));
+    std::ranges::move(repeated, std::back_inserter(call.ignored));
     return true;
   }
-  call.refuse(schemas::invalid(schemas::unknown_parameters(route.operation.query, unknown)));
+  auto problems = schemas::unknown_parameters(route.operation.query, unknown);
+  std::ranges::move(schemas::repeated_parameters(repeated), std::back_inserter(problems));
+  call.refuse(schemas::invalid(std::move(problems)));
   return false;
 }
 

@@ -78,7 +78,7 @@ base::Result<std::string> admin_key_text(const std::string& path) {
   auto text = secret_file(path, [] { return schemas::make_key_text(); });
   if (text && !schemas::key_id(*text)) {
     return base::error(base::Code::kInternal,
-                       path + " contains no API key: remove it, and the next start creates one");
+                       path + " contains no API key; remove it, and the next start creates one");
   }
   return text;
 }
@@ -135,6 +135,20 @@ base::Status check_secret(storage::Store& store, const char* name, std::string_v
   return *known == value ? base::Status() : other_secret(store.options().data_dir + "/" + name);
 }
 
+base::Error missing_pepper(const std::string& path) {
+  return base::error(
+      base::Code::kInternal,
+      path + " is missing, so no key of this store can be verified; restore it from a backup " +
+          "(docs/operations.md, The data directory), or write a new one (`openssl rand -hex 32 >" + path +
+          "`), run `millrace keys accept-secrets` and create new keys (`millrace keys create`)");
+}
+
+base::Error missing_secret_key(const std::string& path) {
+  return base::error(
+      base::Code::kInternal,
+      path + " is missing, so nothing that this store has encrypted can be read; " + kAcceptAdvice);
+}
+
 bool is_missing_file(const std::string& path) {
   std::error_code unreadable;
   return !std::filesystem::exists(path, unreadable) && !unreadable;
@@ -160,9 +174,7 @@ base::Result<std::string> secret_key_of(storage::Store& store) {
   if (!known) return known.error();
   const std::string path = folder + "/" + kSecretKeyFile;
   if (*known && is_missing_file(path)) {
-    return base::error(
-        base::Code::kInternal,
-        path + " is missing, so nothing that this store has encrypted can be read; " + kAcceptAdvice);
+    return missing_secret_key(path);
   }
   auto key = secret_key(folder);
   if (!key) return key;
@@ -185,11 +197,35 @@ base::Result<std::string> pepper_of(storage::Store& store) {
     if (auto checked = check_secret(store, kPepperFile, *own); !checked) return checked.error();
     return own;
   }
-  return base::error(
-      base::Code::kInternal,
-      path + " is missing, so no key of this store can be verified; restore it from a backup " +
-          "(docs/operations.md, The data directory), or write a new one (`openssl rand -hex 32 >" + path +
-          "`), run `millrace keys accept-secrets` and create new keys (`millrace keys create`)");
+  return missing_pepper(path);
+}
+
+std::vector<std::string> secret_file_problems(const std::string& data_dir,
+                                              const std::map<std::string, std::string>& checks,
+                                              bool has_keys) {
+  struct File {
+    const char* name;
+    bool is_used;
+    base::Error (*missing)(const std::string& path);
+    base::Result<std::string> (*read)(const std::string& data_dir);
+  };
+  std::vector<std::string> problems;
+  for (const File& file : {File{kPepperFile, has_keys, missing_pepper, pepper},
+                           File{kSecretKeyFile, false, missing_secret_key, secret_key}}) {
+    const std::string path = data_dir + "/" + file.name;
+    const auto check = checks.find(file.name);
+    if (is_missing_file(path)) {
+      if (file.is_used || check != checks.end()) problems.push_back(file.missing(path).message);
+      continue;
+    }
+    const auto secret = file.read(data_dir);
+    if (!secret) {
+      problems.push_back(secret.error().message);
+    } else if (check != checks.end() && check->second != check_value(*secret, file.name)) {
+      problems.push_back(other_secret(path).message);
+    }
+  }
+  return problems;
 }
 
 base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper,
@@ -346,7 +382,7 @@ base::Result<std::string> secret_file(const std::string& path, const std::functi
   }
   if (!*text || (*text)->empty()) {
     return base::error(base::Code::kInternal,
-                       path + " is empty: restore it from a backup, or remove it to create a new one");
+                       path + " is empty; restore it from a backup, or remove it to create a new one");
   }
   return std::move(**text);
 }
@@ -355,7 +391,7 @@ base::Result<std::string> pepper(const std::string& data_dir) {
   const std::string path = data_dir + "/pepper";
   auto text = secret_file(path, [] { return base::hex(base::random_bytes(kPepperBytes)); });
   if (text && text->size() < kPepperBytes) {
-    return base::error(base::Code::kInternal, path + " is too short for a pepper: restore it from a backup");
+    return base::error(base::Code::kInternal, path + " is too short for a pepper; restore it from a backup");
   }
   return text;
 }
@@ -367,7 +403,7 @@ base::Result<std::string> secret_key(const std::string& data_dir) {
   const std::string key = base::base64_decode(*text).value_or("");
   if (key.size() != kSecretKeyBytes) {
     return base::error(base::Code::kInternal,
-                       path + " does not contain a key of 32 bytes: restore it from a backup");
+                       path + " does not contain a key of 32 bytes; restore it from a backup");
   }
   return key;
 }

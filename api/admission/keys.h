@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,11 @@ base::Result<std::string> pepper_of(storage::Store& store);
 // DATA/secret.key; it is created for a new store. kInternal: as `pepper_of`, for what the store has
 // encrypted.
 base::Result<std::string> secret_key_of(storage::Store& store);
+// For `millrace doctor`: what is wrong with the secret files of a store, and what to do. `checks` are the
+// rows of the store (storage/admin/secret_checks.h). Creates nothing, unless a file is removed meanwhile.
+std::vector<std::string> secret_file_problems(const std::string& data_dir,
+                                              const std::map<std::string, std::string>& checks,
+                                              bool has_keys);
 // From now on the present files are those of the store. What was made with others cannot be read.
 base::Status accept_secrets(storage::Store& store, const std::string& actor);
 

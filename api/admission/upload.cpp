@@ -6,7 +6,10 @@
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 #include "platform/base/utf8.h"
+#include "schemas/machines/machine_file.h"
 #include "schemas/media/audio_format.h"
+#include "schemas/media/document_type.h"
+#include "schemas/media/ocr.h"
 #include "schemas/media/transcription.h"
 
 namespace millrace::api {
@@ -30,6 +33,18 @@ base::Error about_file(Code code, std::string message) {
   return base::error(code, std::move(message), std::string(kFormFile));
 }
 
+base::Status check_recording(std::string_view head) {
+  if (schemas::detect_audio(head)) return {};
+  return about_file(Code::kAudioUnsupported, "The file is not a supported recording. Supported formats are " +
+                                                 std::string(schemas::audio_format_names()) +
+                                                 "; the format is detected from the file's bytes");
+}
+
+base::Status check_document(std::string_view head) {
+  if (schemas::detect_media(head)) return {};
+  return about_file(Code::kDocumentUnsupported, "The document is not PDF, PNG, JPEG or WebP");
+}
+
 schemas::Refusal refusal_of_field(std::string_view name, std::string message, std::string type,
                                   std::string ctx = {}) {
   return schemas::invalid({{.loc = {"body", std::string(name)},
@@ -46,9 +61,30 @@ void hash_text(base::Sha256& hash, std::string_view text) {
 
 }  // namespace
 
-Upload::Upload(base::Pool& pool, storage::Blobs& blobs, std::string_view boundary,
-               std::int64_t expected_bytes)
-    : pool_(pool), blobs_(blobs), expected_bytes_(expected_bytes), reader_(boundary, *this) {}
+constinit const FileRules kRecordingRules{.subject = "recording",
+                                          .head_bytes = schemas::kAudioHeadBytes,
+                                          .bytes_max = schemas::kAudioBytesMax,
+                                          .empty = Code::kAudioEmpty,
+                                          .too_large = Code::kAudioTooLarge,
+                                          .check_head = &check_recording};
+constinit const FileRules kDocumentRules{.subject = "document",
+                                         .head_bytes = schemas::kMediaHeadBytes,
+                                         .bytes_max = schemas::kDocumentBytesMax,
+                                         .empty = Code::kDocumentEmpty,
+                                         .too_large = Code::kDocumentTooLarge,
+                                         .check_head = &check_document};
+constinit const FileRules kAnyFileRules{.subject = "file",
+                                        .head_bytes = 1,
+                                        .bytes_max = schemas::kMachineFileBytesMax,
+                                        .empty = Code::kBadRequest,  // never: an empty body has no upload
+                                        .too_large = Code::kTooLarge,
+                                        .check_head = [](std::string_view) -> base::Status { return {}; }};
+
+Upload::Upload(base::Pool& pool, storage::Blobs& blobs, const FileRules& rules,
+               const std::optional<std::string>& boundary, std::int64_t expected_bytes)
+    : pool_(pool), blobs_(blobs), rules_(rules), expected_bytes_(expected_bytes) {
+  if (boundary) reader_.emplace(*boundary, static_cast<front::FormEvents&>(*this));
+}
 
 Upload::~Upload() { drop_file(); }
 
@@ -141,7 +177,7 @@ void Upload::work() {
 
 void Upload::parse(std::string_view bytes) {
   try {
-    const base::Status read = reader_.feed(bytes);
+    const base::Status read = feed(bytes);
     if (read) return;
     refuse(problem_ ? *std::move(problem_) : schemas::Refusal{read.error(), {}});
   } catch (const std::exception& broken) {
@@ -151,6 +187,18 @@ void Upload::parse(std::string_view bytes) {
                      "Internal error while reading the upload: look for `upload_failed` in the server's log"),
          {}});
   }
+}
+
+base::Status Upload::feed(std::string_view bytes) {
+  if (reader_) return reader_->feed(bytes);
+  if (bytes.empty()) return {};
+  if (!has_file_) static_cast<void>(part_begins({std::string(kFormFile), std::nullopt, {}}));
+  return file_bytes(bytes);
+}
+
+base::Status Upload::finish_reading() {
+  if (reader_) return reader_->finish();
+  return has_file_ ? part_ends() : base::Status();
 }
 
 void Upload::refuse(schemas::Refusal why) {
@@ -185,7 +233,7 @@ tl::expected<Form, schemas::Refusal> Upload::whole_form() {
     drop_file();
     return tl::make_unexpected(schemas::Refusal{std::move(error), {}});
   };
-  if (auto read = reader_.finish(); !read) return refused(read.error());
+  if (auto read = finish_reading(); !read) return refused(read.error());
   if (writer_) {
     auto staged = std::exchange(writer_, nullptr)->finish();
     if (!staged) return refused(staged.error());
@@ -203,8 +251,8 @@ tl::expected<Form, schemas::Refusal> Upload::whole_form() {
 }
 
 base::Status Upload::part_begins(front::PartHead head) {
-  const bool is_recording = head.name == kFormFile;
-  kind_ = is_recording ? PartKind::kFile : head.file_name ? PartKind::kUnknownFile : PartKind::kField;
+  const bool is_file = head.name == kFormFile;
+  kind_ = is_file ? PartKind::kFile : head.file_name ? PartKind::kUnknownFile : PartKind::kField;
   part_digests_.push_back({head.name, head.file_name.value_or(""), {}});
   hash_ = base::Sha256();
   switch (kind_) {
@@ -219,7 +267,9 @@ base::Status Upload::part_begins(front::PartHead head) {
     case PartKind::kFile:
       if (std::exchange(has_file_, true)) {
         problem_ = refusal_of_field(
-            kFormFile, "The form has more than one file: send one recording per request", "too_many_files");
+            kFormFile,
+            "The form has more than one file: send one " + std::string(rules_.subject) + " per request",
+            "too_many_files");
         return problem_->error;
       }
       file_digest_index_ = part_digests_.size() - 1;
@@ -254,28 +304,24 @@ base::Status Upload::field_bytes(std::string_view bytes) {
 
 base::Status Upload::file_bytes(std::string_view bytes) {
   if (!writer_) {
-    const std::string_view first = bytes.substr(0, schemas::kAudioHeadBytes - head_.size());
+    const std::string_view first = bytes.substr(0, rules_.head_bytes - head_.size());
     head_.append(first);
     bytes.remove_prefix(first.size());
-    if (head_.size() < schemas::kAudioHeadBytes) return {};
+    if (head_.size() < rules_.head_bytes) return {};
     if (auto opened = open_file(); !opened) return opened;
   }
   const auto after = writer_->bytes() + static_cast<std::int64_t>(bytes.size());
-  if (after > schemas::kAudioBytesMax)
-    return about_file(Code::kAudioTooLarge, "The recording is larger than " +
-                                                base::format_bytes(schemas::kAudioBytesMax) +
-                                                ", the largest allowed size");
+  if (after > rules_.bytes_max)
+    return about_file(rules_.too_large, "The " + std::string(rules_.subject) + " is larger than " +
+                                            base::format_bytes(rules_.bytes_max) +
+                                            ", the largest allowed size");
   return writer_->append(bytes);
 }
 
-// Checks the format by the first bytes of the recording, then writes them.
+// Checks the format by the first bytes of the file, then writes them.
 base::Status Upload::open_file() {
-  if (!schemas::detect_audio(head_))
-    return about_file(Code::kAudioUnsupported,
-                      "The file is not a supported recording. Supported formats are " +
-                          std::string(schemas::audio_format_names()) +
-                          "; the format is detected from the file's bytes");
-  auto begun = blobs_.begin(std::min(expected_bytes_, schemas::kAudioBytesMax));
+  if (auto good = rules_.check_head(head_); !good) return good;
+  auto begun = blobs_.begin(std::min(expected_bytes_, rules_.bytes_max));
   if (!begun) return begun.error();
   writer_ = std::move(*begun);
   return writer_->append(head_);
@@ -290,7 +336,7 @@ base::Status Upload::part_ends() {
     part_digests_.back().content_sha256 = base::hex(hash_.finish());
     return {};
   }
-  if (head_.empty()) return about_file(Code::kAudioEmpty, "The recording is empty");
+  if (head_.empty()) return about_file(rules_.empty, "The " + std::string(rules_.subject) + " is empty");
   return writer_ ? base::Status() : open_file();
 }
 

@@ -29,7 +29,20 @@ inline constexpr std::string_view kFormFile = schemas::kRecordingField;
 // client pauses.
 inline constexpr std::size_t kUploadMemoryMax = 8u << 20;
 
-// A completely received form.
+// Which file an upload accepts.
+struct FileRules {
+  std::string_view subject;  // "recording"
+  std::size_t head_bytes;    // that `check_head` examines
+  std::int64_t bytes_max;
+  base::Code empty, too_large;
+  // Checks the format by the first bytes of a file (all of it if it is shorter); never called without bytes.
+  base::Status (*check_head)(std::string_view head);
+};
+extern const FileRules kRecordingRules;  // kAudioEmpty, kAudioTooLarge, kAudioUnsupported
+extern const FileRules kDocumentRules;   // kDocumentEmpty, kDocumentTooLarge, kDocumentUnsupported
+extern const FileRules kAnyFileRules;    // for a machine: kTooLarge
+
+// A completely received form. If the body is the file itself, there are no fields.
 struct Form {
   std::vector<std::pair<std::string, std::string>> fields;  // in their order
   storage::Staged file;                                     // null: the form has no file
@@ -40,23 +53,25 @@ struct Form {
   base::Sha256Digest fingerprint{};
 };
 
-// The body of a multipart request with a recording. Received pieces are queued in memory. The pool parses
-// them in order, one task at a time. It writes the recording to a blob as it arrives and keeps the fields in
-// memory. If the network is faster than that, reading from the client pauses. Invalid uploads are rejected
-// while they arrive: an empty recording (kAudioEmpty), an unsupported format by its first bytes
-// (kAudioUnsupported), more than 25 MB (kAudioTooLarge), a second file, a field above its limit, or a
-// malformed form. A dropped or rejected upload leaves nothing on disk. Thread-safe. The pool and the blobs
-// outlive it.
+// The body of a request with a file: a multipart form, or the file itself. Received pieces are queued in
+// memory. The pool parses them in order, one task at a time. It writes the file to a blob as it arrives and
+// keeps the fields in memory. If the network is faster than that, reading from the client pauses. Invalid
+// uploads are rejected while they arrive: a file against its rules, a second file, a field above its limit,
+// or a malformed form. A dropped or rejected upload leaves nothing on disk. Thread-safe. The pool and the
+// blobs outlive it.
 class Upload final : public front::BodySink,
                      private front::FormEvents,
                      public std::enable_shared_from_this<Upload> {
  public:
   using Done = std::function<void(tl::expected<Form, schemas::Refusal> form)>;
 
-  // `boundary`: from front::form_boundary. `expected_bytes`: the size of the body; 0 if unknown.
-  Upload(base::Pool& pool, storage::Blobs& blobs, std::string_view boundary, std::int64_t expected_bytes);
+  // `boundary`: from front::form_boundary; nullopt: the body is the file itself. `expected_bytes`: the size
+  // of the body; 0 if unknown.
+  Upload(base::Pool& pool, storage::Blobs& blobs, const FileRules& rules,
+         const std::optional<std::string>& boundary, std::int64_t expected_bytes);
   ~Upload() override;
 
+  bool is_form() const { return reader_.has_value(); }
   // Starts parsing on the pool. Until then received bytes stay in memory, so that a caller with an unknown
   // key cannot write to the disk.
   void start();
@@ -76,6 +91,8 @@ class Upload final : public front::BodySink,
   // On the pool, one thread at a time.
   void work();
   void parse(std::string_view bytes);
+  base::Status feed(std::string_view bytes);
+  base::Status finish_reading();
   void end();
   tl::expected<Form, schemas::Refusal> whole_form();
   void refuse(schemas::Refusal why);
@@ -97,6 +114,7 @@ class Upload final : public front::BodySink,
 
   base::Pool& pool_;
   storage::Blobs& blobs_;
+  const FileRules& rules_;
   const std::int64_t expected_bytes_;
 
   std::mutex mutex_;  // guards the next eight
@@ -110,13 +128,13 @@ class Upload final : public front::BodySink,
   bool closed_ = false;  // `done_` has been called
 
   // Used only by the pool task.
-  std::string bytes_;  // being parsed; its memory is reused
-  front::FormReader reader_;
+  std::string bytes_;                        // being parsed; its memory is reused
+  std::optional<front::FormReader> reader_;  // nullopt: the body is the file itself
   Form form_;
   std::vector<PartDigest> part_digests_;
   PartKind kind_ = PartKind::kField;
   base::Sha256 hash_;  // of this part
-  std::string head_;   // first bytes of the recording, until its format is checked
+  std::string head_;   // first bytes of the file, until its format is checked
   std::unique_ptr<storage::BlobWriter> writer_;
   bool has_file_ = false;
   std::size_t file_digest_index_ = 0;  // its index in part_digests_

@@ -33,7 +33,10 @@ using DeferralPtr = std::shared_ptr<Deferral>;
 void reply_made(const Deferral& deferral, const storage::Submitted& made) {
   const std::string id = made.job.str();
   deferral.call->set_job_id(id);
-  front::Reply reply = json_reply(200, JsonObject().member("id", id).member("request_id", id).finish());
+  JsonObject out;
+  out.member("id", id).member("request_id", id);
+  if (made.run_at) out.member("run_at", base::rfc3339(*made.run_at));
+  front::Reply reply = json_reply(200, out.finish());
   if (made.replayed) add_header(reply, "idempotent-replayed", "true");
   add_chat_headers(reply, {}, 0, schemas::dropped_text(deferral.dropped), std::nullopt);
   deferral.call->reply(std::move(reply));
@@ -109,6 +112,8 @@ void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest requ
   submission.model = context.chat.first_choice(request);
   submission.priority = request.priority;
   submission.metadata = std::move(request.metadata);
+  submission.start = request.start;
+  submission.run_at_max = context.options.run_at_max;
   request.cap_output = true;  // as the worker sends it if the owner has a budget
   submission.cost_max = amount(context.chat.max_cost(request));
   submission.traceparent = traceparent(call->head());

@@ -29,6 +29,13 @@ schemas::ChatMetadata facts_of(const inference::ChatResult& end) {
   return facts;
 }
 
+// Other calls need the request: for further choices, after tools, and after a pause for a search.
+bool takes_one_call(const schemas::ChatRequest& request) {
+  const bool searches =
+      request.body.contains("web_search_options") || request.body.contains("search_parameters");
+  return request.n == 1 && request.mcp_servers.empty() && !searches;
+}
+
 std::size_t text_bytes(const schemas::ChatReply& reply) {
   std::size_t bytes = schemas::text_bytes(reply.extra);
   for (const schemas::ChatChoice& each : reply.choices) {
@@ -94,7 +101,7 @@ ChatResponder::ChatResponder(Context& context, CallPtr call, schemas::ChatReques
       call_(std::move(call)),
       request_(std::make_unique<schemas::ChatRequest>(std::move(request))),
       stream_(request_->stream),
-      single_upstream_call_(request_->n == 1 && request_->mcp_servers.empty()),
+      single_upstream_call_(takes_one_call(*request_)),
       chunk_options_{.include_usage = request_->include_usage,
                      .include_obfuscation = request_->include_obfuscation,
                      .old_functions = request_->old_functions,
@@ -216,8 +223,8 @@ void ChatResponder::before_sending(const inference::CallCost& cost, std::functio
 }
 
 void ChatResponder::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
-                                    schemas::NanoUsd charged) {
-  used_.cost = charged;
+                                    const schemas::Charge& charged) {
+  count(charged);
   head_ = head;
   call_->set_model(head.model);
   failures_cost_ = cost_usd;
@@ -225,17 +232,13 @@ void ChatResponder::on_failed_calls(const inference::ChatHead& head, std::option
 
 void ChatResponder::on_end(base::Result<inference::ChatResult> end) {
   if (over_) return;
-  if (end) {
-    used_.cost = end->charged;
-    if (end->reply.usage) used_.tokens = end->reply.usage->total;
-  }
+  if (end) count(end->charged);
   send_end(std::move(end));
   over();
 }
 
 void ChatResponder::send_end(base::Result<inference::ChatResult>&& end) {
   if (!end) return send_error(end.error());
-  if (end->reply.usage) context_.tokens.settle(*call_, end->reply.usage->total);
   if (!chunks_) return send_whole_reply(*std::move(end));
   schemas::ChatMetadata facts = facts_of(*end);
   if (opened_early_ && !head_.dropped.empty())
@@ -286,10 +289,15 @@ void ChatResponder::on_disconnect() {
   over();
 }
 
+void ChatResponder::count(const schemas::Charge& used) {
+  used_ = used;
+  context_.tokens.settle(*call_, used.tokens);
+}
+
 // Both may be on the stack, so the next turn of the loop destroys them.
 void ChatResponder::over() {
   over_ = true;
-  if (run_) used_.cost = run_->charged();
+  if (run_) count(run_->charged());
   budget_->settle(used_);
   const auto self = shared_from_this();
   context_.active_responders.remove(self);

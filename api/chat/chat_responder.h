@@ -61,7 +61,7 @@ class ChatResponder final : public ActiveResponder,
   bool is_ready() override;
   void before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
-                       schemas::NanoUsd charged) override;
+                       const schemas::Charge& charged) override;
   void on_end(base::Result<inference::ChatResult> end) override;
   void cancel_with_error(const base::Error& why) override;
   void on_disconnect() override;
@@ -79,6 +79,7 @@ class ChatResponder final : public ActiveResponder,
   void send_error(const base::Error& error);
   void send_failure(const base::Error& error);
   void over();
+  void count(const schemas::Charge& used);
   // Runs `f` on the loop's thread if this object still exists.
   std::function<void()> later(void (ChatResponder::*f)());
   void resume();

@@ -14,6 +14,7 @@
 #include "schemas/media/ocr_request.h"
 #include "schemas/media/speech.h"
 #include "schemas/media/transcription_request.h"
+#include "schemas/unknown_model.h"
 
 namespace millrace::api {
 namespace {
@@ -209,9 +210,7 @@ void get_model(Context& context, CallPtr call) {
   own.push_back(schemas::kSpeechModel);
   const std::string_view near = base::nearest(id, own);
   if (near.empty()) return call->fail(model.error());
-  call->fail(base::error(base::Code::kModelNotFound,
-                         "The model '" + id + "' does not exist; did you mean '" + std::string(near) + "'?",
-                         "model"));
+  call->fail(schemas::unknown_model(id, near));
 }
 
 }  // namespace millrace::api

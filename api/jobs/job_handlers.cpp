@@ -141,7 +141,7 @@ void retry_job(Context& context, CallPtr call) {
                        .old = *id,
                        .idempotency = *std::move(key),
                        .traceparent = traceparent(call->head()),
-                       .cost_max = retry_cost_max(context, call->tenant(), *id)};
+                       .cost_max = retry_cost_max(context, {call->tenant(), call->principal->key_id}, *id)};
   context.submit.retry(std::move(retry), [&context, call](const base::Result<storage::Submitted>& made) {
     if (!made) return call->fail(made.error());
     reply_on_pool(context, call, [&context, call, new_job = made->job, replayed = made->replayed] {
@@ -172,7 +172,7 @@ void job_result(Context& context, CallPtr call) {
 }
 
 BlockReason BlockedJobs::of(const schemas::JobView& job) {
-  if (job.status != schemas::JobStatus::kQueued) return BlockReason::kNot;
+  if (job.status != schemas::JobStatus::kQueued || job.scheduled) return BlockReason::kNot;
   if (is_paused(job.id.kind)) return BlockReason::kPaused;
   return is_served(job.id.kind) ? BlockReason::kNot : BlockReason::kUnserved;
 }

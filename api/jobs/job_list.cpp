@@ -30,8 +30,8 @@ constexpr auto into = &schemas::store_in<JobListQuery, Member>;
 constexpr std::array<std::string_view, 4> kKindNames{"ocr", "exec", "chat", "stt"};
 static_assert(kKindNames.size() + 1 == schemas::kKinds.size(),
               "add the new kind to the choices; machine operations are not listed");
-constexpr std::array<std::string_view, 7> kStatusNames{
-    "wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"};
+constexpr std::array<std::string_view, 8> kStatusNames{
+    "scheduled", "wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"};
 
 void read_metadata_filter(void* object, schemas::FieldReader& reader, const schemas::Json& value) {
   static_cast<JobListQuery*>(object)->metadata = schemas::read_metadata(reader, value);

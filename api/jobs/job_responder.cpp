@@ -17,8 +17,8 @@ using schemas::JobId;
 using storage::Submitted;
 
 // A wait may end before the job is committed (shutdown, a slow disk). Then the commit sends the response,
-// because a response must not name a job that is not on disk.
-constexpr unsigned kCommitted = 1, kWaitEnded = 2;
+// because a response must not name a job that is not on disk. The client may leave before it, too.
+constexpr unsigned kCommitted = 1, kWaitEnded = 2, kClientLeft = 4;
 
 }  // namespace
 
@@ -37,14 +37,16 @@ void JobResponder::reply_accepted(const schemas::JobView& job) {
 }
 
 // The job as committed, built without reading the store.
-schemas::JobView JobResponder::new_job_view(const JobId& id) const {
+schemas::JobView JobResponder::new_job_view(const JobId& id, std::optional<base::WallTime> run_at) const {
   schemas::JobView job;
   job.id = id;
   job.model = model_;
   job.name = reply_options_.name;
   job.metadata = metadata_;
   job.created_at = id.uuid.time();
-  job.deadline = job.created_at + jobs::policy(id.kind).deadline;
+  job.run_at = run_at;
+  job.scheduled = run_at.has_value();
+  job.deadline = run_at.value_or(job.created_at) + jobs::policy(id.kind).deadline;
   return job;
 }
 
@@ -63,6 +65,13 @@ void JobResponder::reply_timeout() {
 
 // REQUIRES: the job is on disk. Its state may have changed since, and it may be over.
 void JobResponder::on_wait_end() {
+  const bool client_has_left = (flags_ & kClientLeft) != 0;
+  if (reply_options_.on_left && (!reply_options_.waits_on || client_has_left)) {
+    reply_options_.on_left(*job_);
+    return call_->fail(base::error(
+        Code::kOverloaded, std::string(reply_options_.subject) +
+                               " was not ready before the request's time or the gateway ended; retry"));
+  }
   if (!reply_options_.respond_async) return reply_timeout();
   reply_on_pool(context_, call_, [self = shared_from_this()] {
     self->reply_with_current_state(
@@ -74,7 +83,13 @@ void JobResponder::on_wait_end() {
 void JobResponder::reply_with_current_state(const base::Result<schemas::JobView>& row) {
   if (!row) return call_->fail(row.error());
   if (!schemas::is_terminal(row->status)) return reply_accepted(*row);
-  send_result(context_, *call_, row->id, replayed_ ? ReplayState::kReplayed : ReplayState::kFirst,
+  reply_with_result(row->id);
+}
+
+// Runs on the pool.
+void JobResponder::reply_with_result(const JobId& job) {
+  if (reply_options_.on_end) return reply_options_.on_end(job, replayed_);
+  send_result(context_, *call_, job, replayed_ ? ReplayState::kReplayed : ReplayState::kFirst,
               reply_options_.dropped);
 }
 
@@ -85,16 +100,21 @@ std::shared_ptr<JobWait> JobResponder::wait_for_result(const JobId& job) {
       if (on_disk) self->on_wait_end();
       return;
     }
-    reply_on_pool(self->context_, self->call_, [self, job] {
-      const ReplayState replay_state = self->replayed_ ? ReplayState::kReplayed : ReplayState::kFirst;
-      send_result(self->context_, *self->call_, job, replay_state, self->reply_options_.dropped);
-    });
+    reply_on_pool(self->context_, self->call_, [self, job] { self->reply_with_result(job); });
   };
   auto wait = context_.waits.wait(job, 0, reply_options_.wait, std::move(done));
-  call_->on_gone([weak = std::weak_ptr(wait)] {
-    if (const auto locked_wait = weak.lock()) locked_wait->cancel();
+  if (reply_options_.waits_on && !reply_options_.on_left) return wait;
+  call_->on_gone([weak = weak_from_this(), weak_wait = std::weak_ptr(wait)] {
+    if (const auto self = weak.lock()) self->client_left(weak_wait.lock());
   });
   return wait;
+}
+
+void JobResponder::client_left(const std::shared_ptr<JobWait>& wait) {
+  const bool on_disk = (flags_.fetch_or(kClientLeft) & kCommitted) != 0;
+  if (reply_options_.waits_on) return;
+  if (wait) wait->cancel();
+  if (on_disk && reply_options_.on_left) reply_options_.on_left(*job_);
 }
 
 // An earlier request with this key has created `job`. Sends its result. While it runs: waits for it, or sends
@@ -124,10 +144,13 @@ void JobResponder::committed(const Submitted& made, const JobId& new_job,
   call_->set_job_id(made.job.str());
   job_ = made.job;
   replayed_ = made.replayed;
-  if ((flags_.fetch_or(kCommitted) & kWaitEnded) != 0) return on_wait_end();
+  const unsigned before = flags_.fetch_or(kCommitted);
+  const bool is_left = (before & kClientLeft) != 0 && !reply_options_.waits_on;
+  if (is_left && reply_options_.on_left) return reply_options_.on_left(made.job);
+  if ((before & kWaitEnded) != 0) return on_wait_end();
   if (reply_options_.stream_progress) return stream_progress(made.job);
   if (!made.replayed) {
-    if (!wait) reply_accepted(new_job_view(new_job));
+    if (!wait) reply_accepted(new_job_view(new_job, made.run_at));
     return;
   }
   reply_on_pool(context_, call_,

@@ -32,6 +32,14 @@ class JobResponder : public std::enable_shared_from_this<JobResponder> {
     // Set: called on the pool once the job is on disk; it sends the response, which streams the job's
     // progress.
     std::function<void(const schemas::JobId& job, bool replayed)> stream_progress = {};
+    // Set: called on the pool once the job has ended, instead of sending its result; it sends the response.
+    std::function<void(const schemas::JobId& job, bool replayed)> on_end = {};
+    // The wait goes on after the client has left, so that `on_end` runs.
+    bool waits_on = false;
+    // Set: called once the job is on disk when its end is of no use: the client has left, or the wait ends at
+    // its time or at shutdown. In the second case the response is 503. With `waits_on`: only when both have
+    // happened. On any thread; it must not block.
+    std::function<void(const schemas::JobId& job)> on_left = {};
   };
 
   // `submission`: complete except for its id.
@@ -54,14 +62,16 @@ class JobResponder : public std::enable_shared_from_this<JobResponder> {
   void stream_progress(const schemas::JobId& job);
   void reply(front::Reply reply);
   void reply_accepted(const schemas::JobView& job);
+  void reply_with_result(const schemas::JobId& job);
   void reply_timeout();
   void on_wait_end();
+  void client_left(const std::shared_ptr<JobWait>& wait);
   void reply_with_current_state(const base::Result<schemas::JobView>& row);
   bool waits() const {
     return (reply_options_.wait.count() > 0 || !reply_options_.respond_async) &&
            !reply_options_.stream_progress;
   }
-  schemas::JobView new_job_view(const schemas::JobId& id) const;
+  schemas::JobView new_job_view(const schemas::JobId& id, std::optional<base::WallTime> run_at) const;
 
   Context& context_;
   const CallPtr call_;

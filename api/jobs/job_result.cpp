@@ -114,20 +114,22 @@ void send_failure(Call& call, const storage::StoredResult& stored, const ReplyEx
 base::Result<std::string> reply_of(Context& context, const Call& call, const schemas::JobView& job,
                                    const std::vector<storage::PartSize>& parts, std::size_t bytes) {
   storage::JobQueries queries(context.store);
-  std::string out;
+  std::string out, document;
   int good = 0;
   out.reserve(bytes);
   out += schemas::kOcrReplyHead;
   for (const storage::PartSize& part : parts) {
     auto stored = queries.part(call.tenant(), job.id, part.index);
     if (!stored) return stored.error().code == Code::kNotFound ? expired_result() : stored.error();
-    const auto page = read_payload(context.store, std::move(*stored));
+    auto page = read_payload(context.store, std::move(*stored));
     if (!page) return read_error(page.error(), "A part of this result cannot be read");
+    const auto split = schemas::without_document_members(*page);
+    if (split && document.empty()) document = split->members;
     if (&part != parts.data()) out += ',';
-    out += *page;
+    out += split ? split->page : *page;
     good += schemas::ocr_page_failed(*page) ? 0 : 1;
   }
-  return out += schemas::ocr_reply_tail(job.model, good, kUnknownSize);
+  return out += schemas::ocr_reply_tail(job.model, good, kUnknownSize, document);
 }
 
 void keep_only(std::vector<storage::PartSize>& parts, const schemas::PageList& pages) {

@@ -69,6 +69,7 @@ std::string job_json(const schemas::JobView& job, const JobNames& names, BlockRe
   if (block_reason == BlockReason::kPaused) out.flag("paused", true);
   if (block_reason == BlockReason::kUnserved) out.flag("unserved", true);
   append_time(out.value("created_at"), job.created_at);
+  if (job.run_at) append_time(out.value("run_at"), *job.run_at);
   if (job.started_at) append_time(out.value("started_at"), *job.started_at);
   if (job.completed_at) append_time(out.value("completed_at"), *job.completed_at);
   append_time(out.value("expires_at"), job.result_expires_at.value_or(job.deadline));

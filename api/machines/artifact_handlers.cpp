@@ -88,18 +88,24 @@ std::string disposition(std::string_view name) {
   return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + coded;
 }
 
+std::string etag_of(const Artifact& artifact) { return '"' + base::hex(artifact.sha256) + '"'; }
+
 // The headers of every response with the bytes. They keep browsers from showing or running files that a
 // command has written.
-front::Reply content_reply(int status, const Artifact& artifact, const std::string& etag) {
+front::Reply content_reply(int status, const Artifact& artifact) {
   front::Reply reply{.status = status, .content_type = {}, .headers = {}, .body = {}};
-  add_header(reply, "etag", etag);
-  add_header(reply, "accept-ranges", "bytes");
+  add_header(reply, "etag", etag_of(artifact));
   add_header(reply, "cache-control", "private, no-cache");
   if (status == 304) return reply;
   reply.content_type = artifact.mime_type;
   add_header(reply, "content-disposition", disposition(artifact.name));
   add_header(reply, "x-content-type-options", "nosniff");
   add_header(reply, "content-security-policy", "sandbox; default-src 'none'");
+  return reply;
+}
+
+front::Reply rangeable(front::Reply reply) {
+  add_header(reply, "accept-ranges", "bytes");
   return reply;
 }
 
@@ -134,13 +140,12 @@ void send_audited(Context& context, const CallPtr& call, const Artifact& artifac
       });
 }
 
-void send_bytes(Context& context, const CallPtr& call, const Artifact& artifact, const std::string& etag,
-                const RangeChoice& choice) {
+void send_bytes(Context& context, const CallPtr& call, const Artifact& artifact, const RangeChoice& choice) {
   auto file = storage::Artifacts(context.store).open(call->tenant(), artifact.machine, artifact.id);
   if (!file) return call->fail(file.error());
   const bool part = choice.kind == RangeChoice::Kind::kPart;
   const ByteRange range = part ? choice.range : ByteRange{0, artifact.bytes};
-  front::Reply head = content_reply(part ? 206 : 200, artifact, etag);
+  front::Reply head = rangeable(content_reply(part ? 206 : 200, artifact));
   if (part) {
     add_header(head, "content-range",
                "bytes " + std::to_string(range.first) + "-" + std::to_string(range.first + range.count - 1) +
@@ -187,11 +192,17 @@ void delete_artifact(Context& context, CallPtr call) {
 void artifact_content(Context& context, CallPtr call) {
   const auto artifact = find_path_artifact(context, *call);
   if (!artifact) return;
-  const std::string etag = '"' + base::hex(artifact->sha256) + '"';
-  if (is_unchanged(call->head(), etag)) return call->reply(content_reply(304, *artifact, etag));
+  const std::string etag = etag_of(*artifact);
+  if (is_unchanged(call->head(), etag)) return call->reply(rangeable(content_reply(304, *artifact)));
   const RangeChoice choice = choose_range(call->head(), etag, artifact->bytes);
   if (choice.kind == RangeChoice::Kind::kUnsatisfied) return refuse_range(*call, artifact->bytes);
-  send_bytes(context, call, *artifact, etag, choice);
+  send_bytes(context, call, *artifact, choice);
+}
+
+void send_artifact(Context& context, const CallPtr& call, const Artifact& artifact) {
+  auto file = storage::Artifacts(context.store).open(call->tenant(), artifact.machine, artifact.id);
+  if (!file) return call->fail(file.error());
+  send_audited(context, call, artifact, std::move(*file), {0, artifact.bytes}, content_reply(200, artifact));
 }
 
 }  // namespace millrace::api

@@ -30,7 +30,7 @@ base::Error unreadable(const JobId& job, const base::Error& why) {
 
 // The status in a lifecycle event; empty: none.
 std::string_view status_of(std::string_view event_type) {
-  if (event_type == "retry") return "queued";
+  if (event_type == "retry" || event_type == "scheduled") return "queued";
   if (event_type == "waiting") return "running";
   return schemas::known_status(event_type).value_or("");
 }

@@ -34,6 +34,13 @@ std::optional<schemas::JobId> path_execution(Call& call);
 // runs on the pool.
 std::optional<Execution> find_path_execution(Context& context, Call& call);
 
+// A submission of the execution, without an Idempotency-Key. Its spec and its input are staged. Blocks; runs
+// on the pool.
+base::Result<storage::Submission> execution_submission(Context& context, const Call& call,
+                                                       const schemas::ExecutionRequest& request);
+// Workers on this host run the commands of sandboxes. kOverloaded if this process knows that there are none.
+base::Status may_run(const Context& context, const schemas::Machine& machine);
+
 // 200 with the execution.
 front::Reply execution_reply(const Execution& execution);
 

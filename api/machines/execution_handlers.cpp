@@ -41,8 +41,10 @@ base::Status store_payload(Context& context, const ExecutionRequest& request,
   return {};
 }
 
-base::Result<storage::Submission> submission_of(Context& context, const Call& call,
-                                                const ExecutionRequest& request) {
+}  // namespace
+
+base::Result<storage::Submission> execution_submission(Context& context, const Call& call,
+                                                       const ExecutionRequest& request) {
   storage::Submission submission;
   submission.id = context.submit.new_id(schemas::Kind::kExec);
   submission.tenant = call.tenant();
@@ -54,12 +56,23 @@ base::Result<storage::Submission> submission_of(Context& context, const Call& ca
   if (request.retry_on_worker_loss) submission.rerun = schemas::Rerun::kAtLeastOnce;
   submission.traceparent = traceparent(call.head());
   submission.metadata = request.metadata;
+  submission.start = request.start;
+  submission.run_at_max = context.options.run_at_max;
   if (!request.environment.empty())
     submission.secret =
         base::seal(context.secret_key, submission.id.str(), schemas::to_json(request.environment));
   if (auto stored = store_payload(context, request, submission); !stored) return stored.error();
   return submission;
 }
+
+base::Status may_run(const Context& context, const schemas::Machine& machine) {
+  const bool off =
+      machine.driver == schemas::MachineDriver::kSandbox && !context.options.executions_off.empty();
+  if (off) return base::error(Code::kOverloaded, context.options.executions_off);
+  return {};
+}
+
+namespace {
 
 // Sends the current state of the execution.
 void send_execution(Context& context, Call& call, const JobId& id, bool replayed) {
@@ -120,14 +133,6 @@ void send_records(Context& context, Call& call, std::vector<storage::JobRecord> 
   page.send(call, more ? job_cursor(last) : std::string());
 }
 
-// Workers on this host run the commands of sandboxes. kOverloaded if this process knows that there are none.
-base::Status may_run(const Context& context, const schemas::Machine& machine) {
-  const bool off =
-      machine.driver == schemas::MachineDriver::kSandbox && !context.options.executions_off.empty();
-  if (off) return base::error(Code::kOverloaded, context.options.executions_off);
-  return {};
-}
-
 }  // namespace
 
 std::span<const Field> execution_list_fields() { return kPageFields; }
@@ -144,7 +149,7 @@ void create_execution(Context& context, CallPtr call) {
   if (const auto runs = may_run(context, *machine); !runs) return call->fail(runs.error());
   request->spec.machine = machine->id;
   request->spec.has_input = !request->input.empty();
-  auto submission = submission_of(context, *call, *request);
+  auto submission = execution_submission(context, *call, *request);
   if (!submission) return call->fail(submission.error());
   submission->idempotency = std::move(*key);
   submit(context, call, std::move(*submission));

@@ -1,5 +1,6 @@
 #include "api/machines/machine_calls.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schemas/machines/machine_request.h"
@@ -11,9 +12,29 @@ namespace {
 
 using base::Code;
 
+constexpr std::string_view kMachinePrefix = "/v1/machines/";
+constexpr std::string_view kMachinePattern = "/v1/machines/{machine_id}";
+
 base::Error no_machine() { return base::error(Code::kNotFound, "There is no such machine"); }
 
 }  // namespace
+
+bool has_machine_name(const Call& call) {
+  return call.route->pattern.starts_with(kMachinePattern) && !schemas::machine_id_from(call.params.front());
+}
+
+bool resolve_machine_name(Context& context, Call& call) {
+  const auto id = storage::Machines(context.store).named(call.tenant(), call.params.front());
+  if (!id) {
+    call.fail(id.error());
+    return false;
+  }
+  call.params.front() = schemas::machine_id(id->value_or(base::Uuid()));
+  const std::string& path = call.head().path;
+  const std::size_t name_end = std::min(path.find('/', kMachinePrefix.size()), path.size());
+  call.canonical_path = std::string(kMachinePrefix) + call.params.front() + path.substr(name_end);
+  return true;
+}
 
 std::optional<base::Uuid> path_machine(Call& call) {
   const auto id = schemas::machine_id_from(call.params.front());

@@ -5,11 +5,19 @@
 #include "api/call_key.h"
 #include "api/context.h"
 #include "platform/base/ids.h"
+#include "schemas/machines/artifact.h"
 #include "schemas/machines/machine.h"
 #include "storage/jobs/idempotent_call.h"
 
 // Shared functions of the handlers under /v1/machines.
 namespace millrace::api {
+
+// True if the path has the name of a machine instead of its id.
+bool has_machine_name(const Call& call);
+// Puts the machine's id in place of its name into the parameters of the path and sets the canonical path. A
+// name that no machine has becomes the id of no machine, so that the handler answers. False: an error was
+// sent. Blocks; runs on the pool.
+bool resolve_machine_name(Context& context, Call& call);
 
 // The machine id in the path; nullopt: 404 was sent.
 std::optional<base::Uuid> path_machine(Call& call);
@@ -27,6 +35,10 @@ storage::IdempotentCall idempotent_call(Context& context, const Call& call,
 front::Reply http_reply_of(const storage::CallReply& answer);
 // A callback that sends the outcome of a storage operation as the response to `call`.
 storage::Callback<storage::CallReply> reply_callback(CallPtr call);
+
+// Sends all bytes of the artifact, as the route of its content does, after the audit log. Blocks; runs on the
+// pool.
+void send_artifact(Context& context, const CallPtr& call, const schemas::Artifact& artifact);
 
 // Adds the header `retry-after-ms` if the body has `retry_after_ms`, because clients may read only the
 // header.

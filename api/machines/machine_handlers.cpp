@@ -70,7 +70,8 @@ void create_machine(Context& context, CallPtr call) {
 
 void get_machine(Context& context, CallPtr call) {
   const auto machine = find_path_machine(context, *call);
-  if (machine) call->reply(json_reply(200, shown(*machine)));
+  if (!machine) return;
+  call->reply(json_reply(200, schemas::machine_json(*machine, true, !context.store.health().disk_ok)));
 }
 
 void change_machine(Context& context, CallPtr call) {

@@ -77,6 +77,8 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   submission->model = request->spec.model;
   submission->cost_max = call_cost_max(intake.context, request->spec);
   submission->metadata = std::move(request->metadata);
+  submission->start = request->start;
+  submission->run_at_max = intake.context.options.run_at_max;
   submission->spec = schemas::to_json(request->spec);
   submission->input = std::move(form.file);
   JobResponder::ReplyOptions reply_options = reply_options_of(intake, *request);

@@ -109,7 +109,7 @@ void MediaResponder::over() {
   over_ = true;
   if (run_) {
     calls_ = run_->calls();
-    used_.cost = run_->charged();
+    used_ = run_->charged();
   }
   budget_->settle(used_);
   context_.active_responders.remove(self);
@@ -125,7 +125,6 @@ std::shared_ptr<inference::ChatRun> EmbeddingResponder::start_run(const inferenc
 
 void EmbeddingResponder::on_end(base::Result<EmbeddingResult> end) {
   if (is_over()) return;
-  if (end) count_tokens(end->reply.total_tokens);
   over();
   if (!end) return send_error(end.error());
   if (numbers_of(end->reply) <= kSmallNumbers) return send(context_, *call_, *end, base64_);
@@ -194,8 +193,8 @@ void create_images(Context& context, CallPtr call) {
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
   if (request->model.empty()) {
-    base::Result<std::string> model =
-        inference::default_image_model(*context.chat.registry(), schemas::needs_gpt_image(*request));
+    base::Result<std::string> model = inference::default_image_model(
+        *context.chat.registry(), schemas::needs_gpt_image(*request), call->principal->access.models);
     if (!model) return call->fail(model.error());
     request->model = *std::move(model);
   }

@@ -34,8 +34,6 @@ class MediaResponder : public ActiveResponder, public std::enable_shared_from_th
   void fail(const base::Error& error);
   // The run has ended; no callback follows.
   void over();
-  // Tokens that the calls used. To call before `over`.
-  void count_tokens(std::int64_t tokens) { used_.tokens = tokens; }
   bool is_over() const { return over_; }
   // The model of the last call, once the run has ended; empty: no call was made.
   std::string_view requested_model() const { return calls_ ? calls_->head.model : std::string_view(); }

@@ -8,6 +8,7 @@
 #include "api/handlers.h"
 #include "api/jobs/job_responder.h"
 #include "api/model_request.h"
+#include "api/routing/router.h"
 #include "api/tenants/job_cost.h"
 #include "platform/base/base64.h"
 #include "schemas/dropped.h"
@@ -202,12 +203,14 @@ base::Status check_document_url(const Context& context, const schemas::OcrReques
   return error;
 }
 
+using ParsedRequest = tl::expected<schemas::OcrRequest, schemas::Refusal>;
+using Parse = std::function<ParsedRequest(const schemas::IsProviderModel& has_provider)>;
+
 // nullopt: an error was sent.
-std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call) {
-  const auto strict = read_strict(call);
-  if (!strict) return std::nullopt;
+std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call, bool strict,
+                                            const Parse& parse) {
   std::string requested_model;
-  auto request = schemas::read_ocr_request(call.body(), [&](const std::string& model) {
+  auto request = parse([&](const std::string& model) {
     requested_model = model;
     return inference::ocr_model(registry, model).has_value();
   });
@@ -215,7 +218,7 @@ std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry,
     call.refuse(wrong_model_error(registry, requested_model, "read documents", std::move(request.error())));
     return std::nullopt;
   }
-  if (const auto good = inference::check_strict(*strict, request->dropped); !good) {
+  if (const auto good = inference::check_strict(strict, request->dropped); !good) {
     call.fail(good.error());
     return std::nullopt;
   }
@@ -229,22 +232,97 @@ std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry,
   return *std::move(request);
 }
 
+JobResponder::ReplyOptions reply_options_of(const Context& context, const Call& call,
+                                            const schemas::OcrRequest& request) {
+  JobResponder::ReplyOptions out{.kind = schemas::Kind::kOcr,
+                                 .subject = "The document",
+                                 .name = schemas::job_name(request.spec.document_name),
+                                 .dropped = schemas::dropped_text(request.dropped)};
+  apply_prefer(out, call.head(), request.deferred, context.options.sync_wait);
+  return out;
+}
+
+// Sets what the request says about its job.
+void describe(Context& context, schemas::OcrRequest& request, storage::Submission& submission) {
+  submission.model = request.spec.model;
+  submission.cost_max = call_cost_max(context, request.spec);
+  submission.metadata = std::move(request.metadata);
+  submission.start = request.start;
+  submission.run_at_max = context.options.run_at_max;
+}
+
+// Of a form, or of the document itself with its parameters in the query.
+base::Sha256Digest fingerprint(const Form& form, bool is_form, std::string_view query) {
+  if (is_form) return form.fingerprint;
+  base::Sha256 hash;
+  hash.update(base::hex(form.fingerprint));
+  hash.update(query);
+  return hash.finish();
+}
+
+// The document has been uploaded. Runs on the pool.
+void submit_uploaded(Context& context, CallPtr call, bool strict, bool is_form, Form form) {
+  const std::string query = call->head().query;
+  auto submission = submission_of(*call, [&] { return fingerprint(form, is_form, query); });
+  if (!submission) return call->fail(submission.error());
+  auto request =
+      read_ocr(*context.chat.registry(), *call, strict, [&](const schemas::IsProviderModel& has_provider) {
+        if (!is_form) return schemas::parse_ocr_query(query_pairs(query), has_provider);
+        return schemas::parse_ocr_form(form.fields, form.file != nullptr, has_provider);
+      });
+  if (!request) return;
+  for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
+  if (request->spec.document_name.empty()) request->spec.document_name = schemas::job_name(form.file_name);
+  describe(context, *request, *submission);
+  submission->spec = schemas::pack(request->spec);
+  submission->input = std::move(form.file);
+  auto reply_options = reply_options_of(context, *call, *request);
+  std::make_shared<JobResponder>(context, std::move(call), *std::move(submission), std::move(reply_options))
+      ->submit();
+}
+
+// Parameters in the query belong to a body that is the document itself.
+void note_unused_query(Call& call) {
+  if (call.head().query.empty()) return;
+  const auto fields = schemas::ocr_query_fields();
+  for (const auto& [name, text] : query_pairs(call.head().query)) {
+    const auto has_name = [&name = name](const schemas::Field& field) { return field.name == name; };
+    const bool is_named = std::ranges::find(call.ignored, name) != call.ignored.end();
+    if (!is_named && std::any_of(fields.begin(), fields.end(), has_name)) call.ignored.push_back(name);
+  }
+}
+
+// A body that is the document itself, without a byte.
+bool is_empty_document(Call& call) {
+  const auto type = call.head().header("content-type");
+  return call.body().empty() && type && !is_json_type(*type);
+}
+
 }  // namespace
 
 void create_ocr(Context& context, CallPtr call) {
+  const auto strict = read_strict(*call);
+  if (!strict) return;
+  const std::shared_ptr<Upload> upload = call->upload;
+  if (!upload || upload->is_form()) note_unused_query(*call);
+  if (!upload && is_empty_document(*call)) return call->fail(check_head({}).error());
+  if (upload) {
+    return upload->finish([&context, call, strict = *strict, is_form = upload->is_form()](auto form) {
+      call->drop_body();
+      if (!form) return call->refuse(form.error());
+      if (!is_form && !form->file) return call->fail(check_head({}).error());
+      submit_uploaded(context, call, strict, is_form, *std::move(form));
+    });
+  }
   auto submission = submission_of(*call, [&call] { return base::sha256(call->body()); });
   if (!submission) return call->fail(submission.error());
-  auto request = read_ocr(*context.chat.registry(), *call);
+  auto request = read_ocr(*context.chat.registry(), *call, *strict, [&call](const auto& has_provider) {
+    return schemas::read_ocr_request(call->body(), has_provider);
+  });
   if (!request) return;
   if (const auto good = check_document_url(context, *request); !good) return call->fail(good.error());
-  submission->model = request->spec.model;
-  submission->cost_max = call_cost_max(context, request->spec);
-  submission->metadata = std::move(request->metadata);
-  JobResponder::ReplyOptions reply_options{.kind = schemas::Kind::kOcr,
-                                           .subject = "The document",
-                                           .name = schemas::job_name(request->spec.document_name),
-                                           .dropped = schemas::dropped_text(request->dropped)};
-  apply_prefer(reply_options, call->head(), request->deferred, context.options.sync_wait);
+  describe(context, *request, *submission);
+  auto reply_options = reply_options_of(context, *call, *request);
   store_document(
       {context, std::move(call), *std::move(submission), std::move(reply_options), *std::move(request)});
 }

@@ -10,6 +10,7 @@
 #include "api/routing/route.h"
 #include "platform/base/result.h"
 #include "schemas/json/json_body.h"
+#include "schemas/media/document_type.h"
 
 namespace millrace::api {
 namespace {
@@ -100,8 +101,16 @@ std::string description(const Route& route) {
   return std::string(about).append(about.empty() ? "" : "\n\n").append(scope_note(route));
 }
 
-const char* media_type(BodyKind body) {
-  return body == BodyKind::kForm ? "multipart/form-data" : "application/json";
+json request_content(const Route& route) {
+  constexpr const char* kForm = "multipart/form-data";
+  const json schema = {{"schema", openapi_ref("schemas", route.operation.body)}};
+  if (route.body == BodyKind::kForm) return {{kForm, schema}};
+  if (route.body == BodyKind::kFile) return {{"application/octet-stream", json::object()}};
+  json out = {{"application/json", schema}};
+  if (route.body != BodyKind::kDocument) return out;
+  out[kForm] = {{"schema", openapi_ref("schemas", route.operation.form)}};
+  for (const std::string_view type : schemas::document_mimes()) out[std::string(type)] = json::object();
+  return out;
 }
 
 json operation(const Route& route) {
@@ -115,9 +124,8 @@ json operation(const Route& route) {
   add_header_params(parameters, facts.headers);
   out["parameters"] = std::move(parameters);
   if (!facts.body.empty()) {
-    out["requestBody"] = {
-        {"required", route.body != BodyKind::kOptional},
-        {"content", {{media_type(route.body), {{"schema", openapi_ref("schemas", facts.body)}}}}}};
+    out["requestBody"] = {{"required", route.body != BodyKind::kOptional},
+                          {"content", request_content(route)}};
   }
   return out;
 }
@@ -147,6 +155,7 @@ std::string openapi_document() {
                                          {{"name", "audio"}},
                                          {{"name", "machines"}},
                                          {{"name", "executions"}},
+                                         {{"name", "files"}},
                                          {{"name", "artifacts"}},
                                          {{"name", "ssh"}},
                                          {{"name", "jobs"}},

@@ -114,6 +114,7 @@ constexpr std::string_view kAdminSchemas = R"json({
   "AdminBulk": {"type": "object", "required": ["matched", "changed"], "properties": {
     "matched": {"type": "integer"}, "changed": {"type": "integer"},
     "already_retried": {"type": "integer", "description": "Selected jobs that had a retry already. They are not in `matched`"},
+    "unchanged": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "How many of the matching jobs stayed unchanged, by reason: `not_retryable` (a kind that is not stored as a whole, such as commands), `succeeded`, `not_ended`, `already_ended`, `already_cancelling`, or the code of an error. Absent: none"},
     "next_cursor": {"type": "string"}}},
   "ApiKey": {"type": "object", "required": ["id", "name", "tenant", "scopes", "created_at"], "properties": {
     "id": {"type": "string"}, "name": {"type": "string"}, "tenant": {"type": "string"},

@@ -44,7 +44,8 @@ constexpr std::string_view kChatSchemas = R"json({
     "mcp_server_errors": {"type": "object"}, "turns_consumed": {"type": "integer"}}},
   "DeferredChat": {"type": "object", "required": ["id", "request_id"], "properties": {
     "id": {"type": "string", "description": "The same as `request_id`: the id of the job"},
-    "request_id": {"type": "string", "description": "GET /v1/chat/deferred-completion/{request_id}"}}},
+    "request_id": {"type": "string", "description": "GET /v1/chat/deferred-completion/{request_id}"},
+    "run_at": {"type": "string", "format": "date-time", "description": "When it starts, if the request has `run_at` or `delay`"}}},
   "ChatAnswer": {"anyOf": [{"$ref": "#/components/schemas/ChatCompletion"},
     {"$ref": "#/components/schemas/DeferredChat"}]}
 })json";

@@ -44,20 +44,32 @@ constexpr std::string_view kReplySchemas = R"json({
     "properties": {
       "id": {"type": "string"}, "top_left_x": {"type": ["integer", "null"]}, "top_left_y": {"type": ["integer", "null"]},
       "bottom_right_x": {"type": ["integer", "null"]}, "bottom_right_y": {"type": ["integer", "null"]},
-      "image_base64": {"type": "string", "description": "A data URI"}}},
+      "image_base64": {"type": "string", "description": "A data URI"}},
+    "additionalProperties": true, "description": "Other members are those of a provider's reply, such as `image_annotation`"},
   "OcrPage": {"type": "object", "required": ["index", "markdown", "images", "dimensions"], "properties": {
     "index": {"type": "integer", "minimum": 0, "description": "The page's number in the document, from 0"},
     "markdown": {"type": "string"},
     "images": {"type": "array", "items": {"$ref": "#/components/schemas/OcrImage"}},
     "dimensions": {"type": ["object", "null"], "required": ["dpi", "height", "width"], "properties": {
       "dpi": {"type": "integer"}, "height": {"type": "integer"}, "width": {"type": "integer"}}},
-    "error": {"$ref": "#/components/schemas/JobError"}}},
+    "warnings": {"type": "array", "description": "Why the text of the page may be wrong or incomplete; missing if nothing is known", "items": {
+      "type": "object", "required": ["code", "message"], "properties": {
+        "code": {"type": "string", "enum": ["other_language", "page_timeout", "unsure"]},
+        "message": {"type": "string", "description": "One sentence, which says what to do about it"}}}},
+    "error": {"$ref": "#/components/schemas/JobError"},
+    "tables": {"type": "array", "description": "Of a provider's model with `table_format`; the markdown refers to them by id, as in `[tbl-0.md](tbl-0.md)`", "items": {
+      "type": "object", "properties": {"id": {"type": "string"}, "content": {"type": "string"}, "format": {"type": "string"}}}},
+    "header": {"type": "string"}, "footer": {"type": "string"},
+    "hyperlinks": {"type": "array", "items": {}}, "blocks": {"type": "array", "items": {"type": "object"}}},
+    "additionalProperties": true, "description": "Other members are those of a provider's reply, such as `confidence_scores`"},
   "OcrReply": {"type": "object", "required": ["pages", "model", "usage_info"], "properties": {
     "pages": {"type": "array", "items": {"$ref": "#/components/schemas/OcrPage"}},
     "model": {"type": "string"},
     "usage_info": {"type": "object", "required": ["pages_processed", "doc_size_bytes"], "properties": {
       "pages_processed": {"type": "integer", "description": "Pages without an error"},
-      "doc_size_bytes": {"type": ["integer", "null"], "description": "null in a partial result"}}}}},
+      "doc_size_bytes": {"type": ["integer", "null"], "description": "null in a partial result"}}},
+    "document_annotation": {"description": "Of a provider's model with `document_annotation_format`"}},
+    "additionalProperties": true, "description": "Other members are those of a provider's reply"},
   "JobError": {"type": "object", "required": ["code", "message"], "properties": {
     "code": {"type": "string"}, "message": {"type": "string"},
     "param": {"type": "string", "description": "The request field that caused the error, such as `pages`"}}},
@@ -67,11 +79,12 @@ constexpr std::string_view kReplySchemas = R"json({
       "name": {"type": "string", "maxLength": 255,
         "description": "Name of its document or recording, as in the request, at most the first 255 bytes; the command of an execution; the first words of the last user message of a chat"},
       "status": {"type": "string",
-        "enum": ["wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"],
-        "description": "`wake_in_progress`: an execution that is queued until its machine is awake"},
+        "enum": ["scheduled", "wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"],
+        "description": "`scheduled`: it waits for its `run_at`. `wake_in_progress`: an execution that is queued until its machine is awake"},
       "paused": {"type": "boolean", "description": "True while the job is queued and an operator has paused its kind"},
       "unserved": {"type": "boolean", "description": "True while the job is queued, its kind is not paused, and no live worker serves its kind. The job stays queued"},
       "created_at": {"type": "string", "format": "date-time"},
+      "run_at": {"type": "string", "format": "date-time", "description": "When it starts; only while it is `scheduled`"},
       "started_at": {"type": "string", "format": "date-time"},
       "completed_at": {"type": "string", "format": "date-time"},
       "expires_at": {"type": "string", "format": "date-time",
@@ -203,6 +216,7 @@ json openapi_components() {
       {{{"model", "millrace/ocr"},
         {"document",
          {{"type", "document_url"}, {"document_url", "data:application/pdf;base64,JVBERi0xLjQK"}}}}});
+  shapes["OcrForm"] = schemas::json_schema(schemas::ocr_form_fields());
   shapes.update(openapi_machine_schemas());
   shapes.update(openapi_chat_schemas());
   shapes.update(openapi_admin_schemas());

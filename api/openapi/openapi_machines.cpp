@@ -21,8 +21,9 @@ constexpr std::string_view kMachineSchemas = R"json({
       "last_error": {"type": "string", "description": "The error of its last operation"}, "memory_configured_mib": {"type": "integer"},
       "limits": {"type": "string", "enum": ["cgroup-v2", "cgroup-v1", "rlimits"],
         "description": "How its size is enforced: cgroups limit the sum of its processes, rlimits limit each process"},
-      "disk": {"type": "string", "enum": ["image", "watched"],
-        "description": "`image`: the disk cannot grow beyond storage_gib; `watched`: a command that exceeds storage_gib is killed"}}},
+      "disk": {"type": "string", "enum": ["image", "watched", "read_only"],
+        "description": "`image`: the disk cannot grow beyond storage_gib; `watched`: a command that exceeds storage_gib is killed; `read_only`: an image that can only be read until it is repaired"},
+      "disk_problem": {"type": "string", "description": "Why writes on the machine fail or may fail: its disk became read-only, or the host's disk is nearly full"}}},
   "MachinePhase": {"type": "string", "enum": ["accepted", "placement_pending", "starting", "running", "stopping",
     "sleeping", "destroying", "destroyed", "failed"]},
   "Machine": {"type": "object",
@@ -51,6 +52,9 @@ constexpr std::string_view kMachineSchemas = R"json({
   "ArtifactList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Artifact"}}, "next_cursor": {"type": "string"}}},
   "Bytes": {"type": "string", "contentEncoding": "binary"},
+  "MachineFile": {"type": "object", "required": ["path", "size_bytes", "sha256"], "properties": {
+    "path": {"type": "string", "description": "Below the machine's folder"}, "size_bytes": {"type": "integer"},
+    "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}},
   "SshStatus": {"type": "string", "enum": ["wake_in_progress", "ready", "closed", "expired", "failed"]},
   "SshConnection": {"type": "object", "required": ["endpoint", "port", "ssh_username", "host_trust", "user_certificate"],
     "properties": {
@@ -88,6 +92,8 @@ constexpr std::string_view kMachineSchemas = R"json({
       "env_keys": {"type": "array", "items": {"type": "string"},
         "description": "Names of the variables that were sent; their values are never shown"},
       "created_at": {"type": "string", "format": "date-time"},
+      "run_at": {"type": "string", "format": "date-time",
+        "description": "When it starts; only while it waits for this time, in status `queued`. Its job is `scheduled`"},
       "started_at": {"type": "string", "format": "date-time"},
       "completed_at": {"type": "string", "format": "date-time"},
       "expires_at": {"type": "string", "format": "date-time", "description": "When the record and its output are deleted"},
@@ -121,7 +127,8 @@ constexpr std::string_view kMachineSchemas = R"json({
   "ExecutionEventList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/ExecutionEvent"}},
     "next_cursor": {"type": "string"}}},
-  "MachineError": {"type": "object", "required": ["error_code", "message", "retryable"], "properties": {
+  "MachineError": {"type": "object", "required": ["error_code", "message", "retryable", "error"], "properties": {
+    "error": {"$ref": "#/components/schemas/ErrorObject"},
     "error_code": {"type": "string", "enum": ["AUTH_REQUIRED", "AUTH_INVALID", "AUTH_SCOPE_FORBIDDEN",
       "IDEMPOTENCY_KEY_REUSED", "INVALID_STATE", "RATE_LIMITED", "QUOTA_EXCEEDED",
       "DEPENDENCY_UNAVAILABLE"]},
@@ -129,8 +136,9 @@ constexpr std::string_view kMachineSchemas = R"json({
     "details": {"type": "object", "description": "Only with IDEMPOTENCY_KEY_REUSED", "properties": {
       "expected_request_hash": {"type": "string", "description": "SHA-256 of the first body"},
       "provided_request_hash": {"type": "string", "description": "SHA-256 of this body"}}}}},
-  "Problem": {"type": "object", "description": "RFC 9457", "required": ["type", "title", "status", "detail"],
+  "Problem": {"type": "object", "description": "RFC 9457", "required": ["type", "title", "status", "detail", "error"],
     "properties": {
+      "error": {"$ref": "#/components/schemas/ErrorObject"},
       "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
       "detail": {"type": "string"},
       "errors": {"type": "array", "items": {"type": "object", "required": ["location", "message"], "properties": {

@@ -79,7 +79,8 @@ constexpr std::string_view kBulkRetryAbout =
     "retries it once more.";
 constexpr std::string_view kBulkAbout =
     "Select jobs by `ids` or by `filter`: at most 1,000 per call, newest first. Jobs whose state does not "
-    "allow the operation stay unchanged. If the response has a `next_cursor`, there are more jobs: send it "
+    "allow the operation stay unchanged; `unchanged` counts them by reason. If the response has a "
+    "`next_cursor`, there are more jobs: send it "
     "as `filter.cursor`.";
 
 constexpr Route admin_get(std::string_view pattern, void (*handler)(Context&, CallPtr), Operation operation) {

@@ -2,6 +2,7 @@
 
 #include "api/handlers.h"
 #include "api/routing/route.h"
+#include "schemas/machines/machine_file.h"
 
 namespace millrace::api {
 namespace {
@@ -34,6 +35,17 @@ constexpr std::string_view kSessionExample =
     R"("host_pattern":"[127.0.0.1]:40022","public_key":"ssh-ed25519 AAAA…"},"user_certificate":"ssh-ed25519-cert-v01@openssh.com AAAA…"}})";
 
 constexpr std::string_view kWait = "retry-after-ms";
+constexpr std::string_view kMachineFileExample =
+    R"({"path":"data/in.csv","size_bytes":5,"sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"})";
+constexpr std::string_view kMachineFileAbout =
+    "A file has at most 100 MiB. `path` begins at the machine's folder: /workspace, or the home of the user "
+    "(driver `ssh`). No part of it may be `..`, and no symbolic link leads out of the folder. The file is "
+    "copied by an execution, which `x-millrace-job` names: it wakes a machine that sleeps, needs a slot, and "
+    "is deleted with the response unless it failed or the call has an Idempotency-Key. A GET whose client "
+    "leaves is cancelled; there is no HEAD.";
+constexpr std::string_view kProblemType = "application/problem+json";
+constexpr std::string_view kMachineFileHeaders =
+    "etag cache-control content-disposition x-content-type-options content-security-policy";
 constexpr std::string_view kBytesHeaders =
     "etag accept-ranges cache-control content-disposition x-content-type-options content-security-policy";
 constexpr std::string_view kPartHeaders =
@@ -84,6 +96,22 @@ constexpr std::array kContentReplies{
               "Problem",
               {},
               "content-range"}};
+constexpr std::array kPutFileReplies{
+    ReplySpec{200, "The file was replaced", kJsonType, "MachineFile", kMachineFileExample},
+    ReplySpec{201, "The file is new; after a lost worker it may be 200", kJsonType, "MachineFile",
+              kMachineFileExample},
+    ReplySpec{504, "The file could not be copied in time", kProblemType, "Problem"}};
+constexpr std::array kGetFileReplies{
+    ReplySpec{200,
+              "All of its bytes; the media type follows from its name",
+              "application/octet-stream",
+              "Bytes",
+              {},
+              kMachineFileHeaders},
+    ReplySpec{504, "The file could not be copied in time", kProblemType, "Problem"}};
+constexpr std::array kDeleteFileReplies{
+    ReplySpec{204, "The file is deleted"},
+    ReplySpec{504, "The machine did not end the command in time", kProblemType, "Problem"}};
 constexpr std::array kSessionListReplies{
     ReplySpec{200, "One page of SSH sessions, newest first", kJsonType, "SshSessionList"}};
 constexpr std::array kSessionReplies{ReplySpec{200, "The session; with `connection` once it is `ready`",
@@ -140,6 +168,17 @@ const std::array kMachineRoutes{
         {.id = "listExecutionEvents", .tag = "executions",
          .summary = "List or stream the events of an execution", .replies = kExecutionEventReplies,
          .query = job_event_fields(), .headers = "LastEventId", .job = JobReplies::kNamed}),
+
+    Route{Method::kPut, "/v1/machines/{machine_id}/files/{path...}", Access::kScope, Scope::kExecRun, BodyKind::kFile,
+          static_cast<std::size_t>(schemas::kMachineFileBytesMax), Lane::kFront, &put_file,
+          {.id = "putFile", .tag = "files", .summary = "Copy a file into a machine", .replies = kPutFileReplies,
+           .headers = "IdempotencyKeyReply", .body = "Bytes", .state = true, .job = JobReplies::kKeyed, .about = kMachineFileAbout}},
+    without_head(get("/v1/machines/{machine_id}/files/{path...}", Scope::kExecRun, Lane::kPool, &get_file,
+        {.id = "getFile", .tag = "files", .summary = "Copy a file out of a machine", .replies = kGetFileReplies,
+         .state = true, .job = JobReplies::kNamed, .about = kMachineFileAbout})),
+    delete_route("/v1/machines/{machine_id}/files/{path...}", Scope::kExecRun, Lane::kPool, &delete_file,
+        {.id = "deleteFile", .tag = "files", .summary = "Delete a file of a machine", .replies = kDeleteFileReplies,
+         .headers = "IdempotencyKeyReply", .state = true, .job = JobReplies::kKeyed, .about = kMachineFileAbout}),
 
     get("/v1/machines/{machine_id}/artifacts", Scope::kExecRead, Lane::kPool, &list_artifacts,
         {.id = "listArtifacts", .tag = "artifacts", .summary = "List artifacts of a machine",

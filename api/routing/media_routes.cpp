@@ -1,8 +1,11 @@
 #include <array>
+#include <span>
+#include <vector>
 
 #include "api/handlers.h"
 #include "api/model_request.h"
 #include "api/routing/route.h"
+#include "schemas/media/ocr_request.h"
 
 namespace millrace::api {
 namespace {
@@ -67,12 +70,27 @@ constexpr std::array kSpeechReplies{
     ReplySpec{502, "The provider failed", kJsonType, "Error"},
     ReplySpec{504, "The provider did not answer in time", kJsonType, "Error"}};
 
+constexpr std::string_view kOcrBodies =
+    "Send a JSON body with a URL or a base64 data URI, a form with the document as `file`, or the document "
+    "itself with its type as `Content-Type`. With the document itself, the query has the parameters of the "
+    "form; otherwise `strict` alone is read from the query.";
+
+std::span<const schemas::Field> ocr_query() {
+  static const auto fields = [] {
+    const auto common = model_query_fields(), own = schemas::ocr_query_fields();
+    std::vector<schemas::Field> out(common.begin(), common.end());
+    out.insert(out.end(), own.begin(), own.end());
+    return out;
+  }();
+  return fields;
+}
+
 // clang-format off
 const std::array kMediaRoutes{
-    Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kJson, kOcrBody, Lane::kBody, &create_ocr,
+    Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kDocument, kOcrBody, Lane::kBody, &create_ocr,
           {.id = "createOcr", .tag = "ocr", .summary = "Convert a PDF or an image to markdown", .replies = kOcrReplies,
-           .query = model_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
-           .job = JobReplies::kSubmitted}},
+           .query = ocr_query(), .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .form = "OcrForm",
+           .state = true, .job = JobReplies::kSubmitted, .about = kOcrBodies}},
     Route{Method::kPost, "/v1/embeddings", Access::kScope, Scope::kEmbeddings, BodyKind::kJson, kEmbeddingBody, Lane::kBody,
           &create_embeddings,
           {.id = "createEmbedding", .tag = "embeddings", .summary = "Create embeddings", .replies = kEmbeddingReplies,

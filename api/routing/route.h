@@ -37,7 +37,9 @@ enum class BodyKind : std::uint8_t {
   kNone,      // a body is read up to the limit and ignored
   kOptional,  // JSON, may be absent
   kJson,
-  kForm,  // multipart/form-data: an Upload receives it as it arrives
+  kForm,      // multipart/form-data: an Upload receives it as it arrives
+  kDocument,  // JSON, a form with a document, or the document itself; all but JSON is received by an Upload
+  kFile,      // the bytes of a file, of any type; received by an Upload
 };
 
 // How the responses of a route refer to a job; determines their headers.
@@ -69,6 +71,7 @@ struct Operation {
   std::span<const schemas::Field> query = {};
   std::string_view headers = {};  // names under components/parameters, separated by spaces
   std::string_view body = {};     // a name under components/schemas
+  std::string_view form = {};     // of kDocument: the same for the form
   bool state = false;             // an idempotency key or a state can conflict: 409
   bool repeatable = false;        // a POST that is sent twice does what it does once
   JobReplies job = JobReplies::kNone;
@@ -91,6 +94,7 @@ struct Route {
   // It shows the contents of a job, or repeats it: the scope of the job's kind is needed, too. The job's id
   // is the first parameter.
   bool needs_kind_scope = false;
+  bool takes_head = true;  // of a GET; false: HEAD is 405, because it would cost as much
 };
 
 // True for the routes that clients of other vendors call. What they send beyond our API is ignored and named
@@ -99,7 +103,7 @@ bool serves_other_clients(const Route& route);
 
 // What a route does with an Idempotency-Key.
 enum class KeyUse : std::uint8_t {
-  kHonoured,  // it is stored, or a repeat has the same effect without it
+  kHonoured,  // it is stored, or a repeat has the same effect without it (`Operation::repeatable`, GET)
   kIgnored,   // and named in x-millrace-dropped-params
   kRefused,
 };
@@ -133,6 +137,11 @@ constexpr Route delete_route(std::string_view pattern, schemas::Scope scope, Lan
 
 constexpr Route with_kind_scope(Route route) {
   route.needs_kind_scope = true;
+  return route;
+}
+
+constexpr Route without_head(Route route) {
+  route.takes_head = false;
   return route;
 }
 

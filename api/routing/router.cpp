@@ -100,7 +100,7 @@ void Router::add(const Route& route) {
   at->routes.push_back(&route);
   if (!at->allow.empty()) at->allow += ", ";
   at->allow += name(route.method);
-  if (route.method == Method::kGet) at->allow += ", HEAD";
+  if (route.method == Method::kGet && route.takes_head) at->allow += ", HEAD";
 }
 
 const Router::Path* Router::find(std::string_view path, std::vector<std::string>& params) const {
@@ -119,7 +119,7 @@ Match Router::match(std::string_view method, std::string_view path) const {
   if (found == nullptr) return out;
   const auto requested = known(method);
   for (const Route* route : found->routes) {
-    if (requested == route->method) out.route = route;
+    if (requested == route->method && (method != "HEAD" || route->takes_head)) out.route = route;
   }
   if (out.route == nullptr) out.allow = found->allow;
   return out;
@@ -156,6 +156,15 @@ schemas::QueryPairs query_pairs(std::string_view query) {
     query = rest;
   }
   return out;
+}
+
+std::optional<std::string_view> invalid_pair(std::string_view query) {
+  while (!query.empty()) {
+    const auto [pair, rest] = cut(query, '&');
+    if (pair.find('%') != std::string_view::npos && !percent_decoded(pair)) return pair;
+    query = rest;
+  }
+  return std::nullopt;
 }
 
 namespace {

@@ -48,5 +48,7 @@ std::string no_such_path(const Router& router, std::string_view path);
 std::optional<std::string> percent_decoded(std::string_view text);
 // "a=1&b=x+y" → decoded pairs; an invalid escape stays unchanged.
 schemas::QueryPairs query_pairs(std::string_view query);
+// The first pair with an invalid escape, as it was sent. nullopt: there is none.
+std::optional<std::string_view> invalid_pair(std::string_view query);
 
 }  // namespace millrace::api

@@ -189,8 +189,7 @@ bool serves_other_clients(const Route& route) {
 
 KeyUse key_use(const Route& route) {
   const bool stores_key = route.operation.headers.find("IdempotencyKey") != std::string_view::npos;
-  const bool repeatable = route.method != Method::kPost || route.operation.repeatable;
-  if (stores_key || repeatable) return KeyUse::kHonoured;
+  if (stores_key || route.operation.repeatable || route.method == Method::kGet) return KeyUse::kHonoured;
   return serves_other_clients(route) ? KeyUse::kIgnored : KeyUse::kRefused;
 }
 

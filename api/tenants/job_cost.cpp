@@ -11,7 +11,7 @@
 #include "schemas/media/ocr_request.h"
 #include "schemas/media/transcription_request.h"
 #include "storage/jobs/job_queries.h"
-#include "storage/tenants/quota_ledger.h"
+#include "storage/tenants/tenants.h"
 
 namespace millrace::api {
 namespace {
@@ -83,8 +83,12 @@ MaybeCost call_cost_max(Context& context, const schemas::TranscriptionSpec& spec
                     .max_cost(model.value_or(spec.model), spec.allowed_models, std::move(order)));
 }
 
-base::Result<schemas::NanoUsd> retry_cost_max(Context& context, const std::string& tenant,
+base::Result<schemas::NanoUsd> retry_cost_max(Context& context, const storage::Owner& owner,
                                               const schemas::JobId& job) {
+  const auto has_budget = storage::Tenants(context.store).has_budget(owner);
+  if (!has_budget) return unknown_cost(has_budget.error());
+  if (!*has_budget) return unknown_cost(base::error(base::Code::kOverloaded, "it was set just now; retry"));
+  const std::string tenant(owner.tenant);
   auto stored = storage::JobQueries(context.store).input(tenant, job);
   if (!stored) return unknown_cost(stored.error());
   if (stored->cost_max) return *stored->cost_max;

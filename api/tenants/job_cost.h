@@ -8,6 +8,7 @@
 #include "schemas/media/ocr.h"
 #include "schemas/media/transcription.h"
 #include "schemas/tenants/money.h"
+#include "storage/tenants/quota_ledger.h"
 
 namespace millrace::api {
 
@@ -17,9 +18,10 @@ namespace millrace::api {
 std::optional<schemas::NanoUsd> call_cost_max(Context& context, const schemas::OcrSpec& spec);
 std::optional<schemas::NanoUsd> call_cost_max(Context& context, const schemas::TranscriptionSpec& spec);
 
-// The same as storage::Retry::cost_max for a retry of `job`, from its stored request if it was stored without
-// it. Blocks on the disk.
-base::Result<schemas::NanoUsd> retry_cost_max(Context& context, const std::string& tenant,
+// The same as storage::Retry::cost_max for a retry of `job` by `owner`, from its stored request if it was
+// stored without it. Without a budget, for which alone it is needed, nothing is read: an error. Blocks on the
+// disk.
+base::Result<schemas::NanoUsd> retry_cost_max(Context& context, const storage::Owner& owner,
                                               const schemas::JobId& job);
 
 }  // namespace millrace::api

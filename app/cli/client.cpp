@@ -53,6 +53,16 @@ std::string advice(const ClientError& error) {
 
 bool may_pass(int status) { return status == 429 || (status >= 500 && status != 501); }
 
+// For a request whose reply begins late and may pause.
+net::HttpRequest with_long_wait(net::HttpRequest request) {
+  request.total_timeout = std::chrono::milliseconds(0);
+  request.stall_timeout = std::chrono::seconds(0);
+  request.first_byte_timeout = kAnswerWait;
+  request.idle_timeout = kStreamSilence;
+  request.own_connection = true;
+  return request;
+}
+
 // Statuses that any server returns for unknown paths.
 bool is_of_any_server(int status) { return status == 404 || status == 405 || status == 501; }
 
@@ -228,15 +238,9 @@ Client::Response Client::stream(const std::string& path, std::int64_t last_id, O
 }
 
 Client::Response Client::request_stream(const std::string& path, std::string body, OnEvent on_event) {
-  net::HttpRequest request =
-      prepare("POST", path, {{"Accept", "text/event-stream"}, {"Content-Type", "application/json"}});
+  net::HttpRequest request = with_long_wait(
+      prepare("POST", path, {{"Accept", "text/event-stream"}, {"Content-Type", "application/json"}}));
   request.body = std::move(body);
-  request.total_timeout = std::chrono::milliseconds(0);
-  // Its heartbeat comments are below one byte per second.
-  request.stall_timeout = std::chrono::seconds(0);
-  request.first_byte_timeout = kAnswerWait;
-  request.idle_timeout = kStreamSilence;
-  request.own_connection = true;
   return read_events(std::move(request), std::move(on_event));
 }
 
@@ -271,14 +275,20 @@ Client::Response Client::download(const std::string& path, OnBytes take) {
   return read_content(std::move(request), take);
 }
 
+Client::Response Client::wait_and_download(const std::string& path, OnBytes take) {
+  return read_content(with_long_wait(prepare("GET", path, {})), take);
+}
+
+Client::Response Client::upload_and_wait(const std::string& path, std::string bytes) {
+  net::HttpRequest request =
+      with_long_wait(prepare("PUT", path, {{"Content-Type", "application/octet-stream"}}));
+  request.body = std::move(bytes);
+  return send(std::move(request));
+}
+
 Client::Response Client::request_bytes(const std::string& path, std::string body, OnBytes take) {
-  net::HttpRequest request = prepare("POST", path, {{"Content-Type", "application/json"}});
+  net::HttpRequest request = with_long_wait(prepare("POST", path, {{"Content-Type", "application/json"}}));
   request.body = std::move(body);
-  request.total_timeout = std::chrono::milliseconds(0);
-  request.stall_timeout = std::chrono::seconds(0);
-  request.first_byte_timeout = kAnswerWait;
-  request.idle_timeout = kStreamSilence;
-  request.own_connection = true;
   return read_content(std::move(request), take);
 }
 
@@ -329,10 +339,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t kProblemsShown = 4;
 constexpr milliseconds kUsualWait{1'000}, kLongestWait{60'000};
 
-// RFC 9457: `detail` describes the first problem; the others follow.
-std::string problem_text(const json& body) {
-  std::string out = text_at(body, "detail");
-  if (out.empty()) out = text_at(body, "title");
+// The other problems of a request, after the first, which the message describes (RFC 9457).
+std::string more_problems(const json& body) {
+  std::string out;
   const auto problems = body.find("errors");
   if (problems == body.end() || !problems->is_array()) return out;
   for (std::size_t i = 1; i < std::min(problems->size(), kProblemsShown); ++i) {
@@ -355,17 +364,10 @@ std::optional<std::int64_t> whole(std::string_view text) {
 void read_refusal(const std::string& body, ClientError& error) {
   const json parsed = json::parse(body, nullptr, false);
   if (!parsed.is_object()) return;
-  std::string message, code;
-  if (const auto inner = parsed.find("error"); inner != parsed.end() && inner->is_object()) {
-    message = text_at(*inner, "message");
-    code = text_at(*inner, "code");
-  } else if (parsed.contains("error_code")) {
-    message = text_at(parsed, "message");
-    code = text_at(parsed, "error_code");
-  } else {
-    message = problem_text(parsed);
-  }
-  if (!message.empty()) error.message = message;
+  const auto inner = parsed.find("error");
+  if (inner == parsed.end() || !inner->is_object()) return;
+  const std::string message = text_at(*inner, "message"), code = text_at(*inner, "code");
+  if (!message.empty()) error.message = message + more_problems(parsed);
   if (!code.empty()) error.code = code;
 }
 

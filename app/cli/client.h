@@ -57,6 +57,7 @@ inline constexpr std::chrono::seconds kReconnectAfter{1};
 class Client {
  public:
   explicit Client(ClientOptions options, Interrupt* interrupt = nullptr);
+  const Interrupt* interrupt() const { return interrupt_; }
 
   using Headers = std::vector<std::pair<std::string, std::string>>;
   struct Response {
@@ -83,7 +84,11 @@ class Client {
   // with an error.
   using OnBytes = std::function<bool(std::string_view bytes)>;
   Response download(const std::string& path, OnBytes take);
-  // The same for a POST that waits for a model before the first byte.
+  // The same for a file that a machine copies first: up to an hour before the first byte.
+  Response wait_and_download(const std::string& path, OnBytes take);
+  // Sends a file with PUT and waits for the machine that copies it, as long.
+  Response upload_and_wait(const std::string& path, std::string bytes);
+  // As download, for a POST that waits for a model before the first byte.
   Response request_bytes(const std::string& path, std::string body, OnBytes take);
   // The error for a server that is not a gateway; `why` completes the sentence "it answers, but ...".
   ClientError no_gateway(const std::string& why) const;
@@ -110,10 +115,8 @@ std::string percent_encoded(std::string_view text);
 // A header with a new Idempotency-Key.
 Client::Headers fresh_key_header();
 
-// Parses an error response of the gateway in any of its three formats (docs/design/http-contract.md §3). Sets
-// `code` and `message` from the body; members that the body does not have stay unchanged.
-
-// Fills `code` and `message` from the body; what the body does not say stays as it is.
+// Fills `code` and `message` from the body of an error response (docs/design/http-contract.md §3); what the
+// body does not say stays as it is.
 void read_refusal(const std::string& body, ClientError& error);
 
 // Delay before a retry: `retry-after-ms`, else `retry-after`, at most a minute; one second if neither is

@@ -13,8 +13,10 @@ enum ExitCode : int {
   kRefused = 13,
   kServerError = 14,
   kNoConnection = 15,
-  kNotYet = 16,  // the requested result is not ready
+  kNotYet = 16,   // the requested result is not ready
+  kHungUp = 129,  // SIGHUP: the terminal was closed
   kInterrupted = 130,
+  kPipeClosed = 141,  // SIGPIPE: standard output was closed
 };
 
 }  // namespace millrace::cli

@@ -27,7 +27,11 @@ Interrupt::Interrupt(std::initializer_list<int> also) {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   for (const int signal : also) {
-    if (!is_ignored(signal)) sigaddset(&signals, signal);
+    if (signal == SIGPIPE) {
+      ::signal(SIGPIPE, SIG_IGN);
+    } else if (!is_ignored(signal)) {
+      sigaddset(&signals, signal);
+    }
   }
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -56,8 +60,9 @@ bool Interrupt::take() {
 
 bool interrupt_waits() {
   sigset_t pending;
-  return ::sigpending(&pending) == 0 &&
-         (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+  if (::sigpending(&pending) != 0) return false;
+  const auto waits = [&](int signal) { return sigismember(&pending, signal) == 1; };
+  return waits(SIGINT) || waits(SIGTERM) || waits(SIGHUP);
 }
 
 void end_interrupted_line() {

@@ -64,4 +64,13 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
+std::string more_rows_text(std::string_view rows, std::size_t shown, std::size_t seen, bool all,
+                           std::string_view otherwise) {
+  const std::string count = std::to_string(seen);
+  std::string text = std::to_string(shown) + " of " + (all ? count : "more than " + count) + " ";
+  text.append(rows).append(" are shown; --limit ");
+  if (all) return text + count + " shows all";
+  return text.append("shows more").append(otherwise);
+}
+
 }  // namespace millrace::cli

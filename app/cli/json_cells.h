@@ -23,4 +23,11 @@ std::string or_dash(const std::string& text);
 // Pads with spaces to `width` bytes. Longer text stays unchanged.
 std::string padded(std::string text, std::size_t width);
 
+// So many rows are counted to say how many a list leaves out.
+inline constexpr std::size_t kRowsCountedMax = 1'000;
+// "50 of 230 jobs are shown; --limit 230 shows all", and without `all` "50 of more than 1000 jobs …; --limit
+// shows more" and `otherwise`. `seen`: how many there are at least.
+std::string more_rows_text(std::string_view rows, std::size_t shown, std::size_t seen, bool all,
+                           std::string_view otherwise = {});
+
 }  // namespace millrace::cli

@@ -1,5 +1,6 @@
 #include "app/commands/client_commands.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -44,6 +45,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+bool is_visible(char c) { return c > ' ' && c <= '~'; }
+
 // Chooses the key if no flag gives one. With --data: the admin key of that directory, for any gateway,
 // because the user named it. Otherwise the key of the environment. Otherwise this machine's admin key, but
 // only for a gateway on this machine.
@@ -51,6 +54,10 @@ void settle(ClientOptions& options) {
   if (options.url.find("://") == std::string::npos) options.url.insert(0, "http://");
   options.key_typed = !options.key.empty();
   if (options.key.empty() && options.data.empty()) options.key = variable("MILLRACE_API_KEY");
+  if (!std::ranges::all_of(options.key, is_visible)) {
+    throw CLI::ValidationError(options.key_typed ? "--key" : "MILLRACE_API_KEY",
+                               "has a blank, a line break or another character that no API key has");
+  }
   if (!options.key.empty()) return;
   const std::string named = variable("MILLRACE_DATA");
   const std::string usual = named.empty() ? default_data_dir() : named;
@@ -76,12 +83,22 @@ std::shared_ptr<ClientOptions> add_client_options(CLI::App& command) {
       .add_option("--data", options->data,
                   "Data directory whose admin.key is used. It overrides MILLRACE_API_KEY, for every --url "
                   "(MILLRACE_DATA is used only without a key, and only for loopback URLs)")
-      ->option_text("DIR");
+      ->option_text("DIR")
+      ->check([](const std::string& folder) { return folder.empty() ? "\"\" is no folder" : ""; });
   command.add_flag("--json", options->json, "One JSON object per line on stdout");
   command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
   command.add_flag("--no-color", options->no_color, "No colours (also NO_COLOR)");
   command.parse_complete_callback([options] { settle(*options); });
   return options;
+}
+
+void add_start_options(CLI::App& command, cli::JobStartFlags& start) {
+  CLI::Option* run_at =
+      command.add_option("--run-at", start.run_at, "Starts at this time: RFC 3339, or Unix seconds")
+          ->option_text("TIME");
+  command.add_option("--delay", start.delay, "Starts after this time, such as 15m or 90s")
+      ->option_text("TIME")
+      ->excludes(run_at);
 }
 
 namespace {
@@ -189,6 +206,7 @@ void add_chat(CLI::App& app, int& exit_code) {
   add_manner(*chat, *arguments);
   CLI::Option* deferred =
       chat->add_flag("--deferred", arguments->deferred, "Submits a job, prints its id and exits");
+  add_start_options(*chat, arguments->start);
   chat->add_flag("--wait", arguments->wait, "With --deferred or --result: waits for the answer");
   CLI::Option* result =
       chat->add_option("--result", arguments->result, "Prints the answer of a deferred request, by its id");
@@ -250,6 +268,11 @@ void add_ocr(CLI::App& app, int& exit_code) {
   command->add_option("--pages", request->pages, "Zero-based pages, \"0-5,7\" (default: all)");
   command->add_option("--model", request->model, "OCR model (default: the local engine)");
   command->add_flag("--images", request->images, "Writes the images of each page next to the Markdown");
+  command->add_flag("--page-marks", request->join.page_marks,
+                    "Writes `<!-- page 2 -->` before each page but the first");
+  command->add_flag("--keep-running-lines", request->join.keep_running_lines,
+                    "Keeps the lines that most pages begin or end with, and page numbers");
+  add_start_options(*command, request->start);
   command
       ->add_option("--in-flight", request->in_flight, "Documents submitted at once, 1 to 100 (default: 16)")
       ->check(CLI::Range(1, 100));
@@ -274,6 +297,7 @@ void add_transcribe(CLI::App& app, int& exit_code) {
   command->add_option("--model", request->model, "Model (default: the local engine, English)");
   command->add_option("--language", request->language, "Language of the recording, such as en");
   command->add_flag("--translate", request->translate, "Translates into English");
+  add_start_options(*command, request->start);
   command
       ->add_option("--in-flight", request->in_flight, "Recordings submitted at once, 1 to 100 (default: 16)")
       ->check(CLI::Range(1, 100));
@@ -306,7 +330,8 @@ void add_jobs(CLI::App& app, int& exit_code) {
   CLI::App* ls = add_list_command(*jobs, "Lists jobs, newest first");
   auto list = std::make_shared<cli::JobsListRequest>();
   ls->add_option("--kind", list->kind, "ocr, stt, chat, exec");
-  ls->add_option("--status", list->status, "queued, running, succeeded, failed, cancelled, expired");
+  ls->add_option("--status", list->status,
+                 "scheduled, queued, running, succeeded, failed, cancelled, expired");
   ls->add_option("--model", list->model, "Requested model");
   ls->add_option("--after", list->created_after, "Created after this RFC 3339 time");
   ls->add_option("--before", list->created_before, "Created before this RFC 3339 time");

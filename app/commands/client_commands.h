@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "app/cli/client.h"
+#include "app/cli/job_start.h"
 
 namespace CLI {
 class App;
@@ -34,6 +35,9 @@ CLI::App* add_list_command(CLI::App& group, const char* help);
 // Adds --url, --key and the output options of every client command. The values are final once the command
 // line is parsed.
 std::shared_ptr<cli::ClientOptions> add_client_options(CLI::App& command);
+
+// Adds --run-at and --delay to a command whose request becomes a job.
+void add_start_options(CLI::App& command, cli::JobStartFlags& start);
 
 // `millrace queues …` and `millrace workers …`, for operators of a gateway.
 void add_operator_client_commands(CLI::App& app, int& exit_code);

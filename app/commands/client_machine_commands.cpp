@@ -45,6 +45,7 @@ void add_exec_run(CLI::App& exec, int& exit_code) {
   run->add_option("--timeout", request->timeout, "Time limit, such as 10m (the default) or 90s");
   run->add_option("--stdin", request->input,
                   "File for the command's standard input; - for the standard input of millrace");
+  add_start_options(*run, request->start);
   CLI::Option* follow = run->add_flag_callback(
       "--follow", [] {}, "Streams the output (the default)");
   CLI::Option* detach =
@@ -87,15 +88,22 @@ void add_exec_list(CLI::App& exec, int& exit_code) {
 }
 
 void add_exec_copy(CLI::App& exec, int& exit_code) {
-  CLI::App* cp = exec.add_subcommand("cp", "Copies the files that an execution wrote to $MILLRACE_ARTIFACTS");
+  CLI::App* cp =
+      exec.add_subcommand("cp", "Copies files into machines and out of them, and artifacts of executions");
   auto request = std::make_shared<cli::ExecCopyRequest>();
-  cp->add_option("paths", request->paths, "EXECUTION:NAME …, then the destination: a folder, a file, or -")
+  cp->add_option(
+        "paths", request->paths,
+        "MACHINE:PATH or EXECUTION:NAME …, then a folder, a file, or -. Or FILE …, then MACHINE:PATH")
       ->required();
   cp->add_option("-m,--machine", request->machine, kMachineOfHelp);
   auto options = add_client_options(*cp);
   cp->footer(
-      "EXECUTION: alone copies all of them. A missing folder is created. In a folder, each file keeps its "
-      "whole name, including its folders; `-` is standard output.");
+      "PATH begins at the machine's folder: /workspace, or the home of its user; `MACHINE:` and "
+      "`MACHINE:DIR/` "
+      "keep the file's name. EXECUTION:NAME is a file that an execution wrote to $MILLRACE_ARTIFACTS; "
+      "EXECUTION: alone copies all of them. A missing folder is created. In a folder, each artifact keeps "
+      "its "
+      "whole name, including its folders; `-` is standard output, or standard input.");
   cp->callback([=, &exit_code] { exit_code = cli::exec_copy(*request, *options); });
 }
 

@@ -25,15 +25,6 @@ bool takes_value(const CLI::App& at, const std::string& name) {
   return option != nullptr && option->get_items_expected_max() > 0;
 }
 
-// True if the word after this flag is its value. Flags of one letter may be joined: "-dm local".
-bool expects_value(const CLI::App& at, const std::string& flag) {
-  if (flag.starts_with("--")) return flag.find('=') == std::string::npos && takes_value(at, flag);
-  for (std::size_t i = 1; i < flag.size(); ++i) {
-    if (takes_value(at, std::string("-") + flag[i])) return i + 1 == flag.size();
-  }
-  return false;
-}
-
 const CLI::App* subcommand(const CLI::App& at, const std::string& word) {
   const auto all = at.get_subcommands([](const CLI::App*) { return true; });
   const auto found = std::ranges::find_if(all, [&](const CLI::App* each) { return each->check_name(word); });
@@ -52,6 +43,14 @@ const base::Setting* bool_setting(const CLI::App& at, const std::string& flag) {
 }
 
 }  // namespace
+
+bool expects_value(const CLI::App& command, const std::string& flag) {
+  if (flag.starts_with("--")) return flag.find('=') == std::string::npos && takes_value(command, flag);
+  for (std::size_t i = 1; i < flag.size(); ++i) {
+    if (takes_value(command, std::string("-") + flag[i])) return i + 1 == flag.size();
+  }
+  return false;
+}
 
 std::vector<std::string> with_true_for_bare_flags(const CLI::App& app, std::vector<std::string> words) {
   const CLI::App* at = &app;

@@ -30,7 +30,7 @@ struct ConfigImportRequest {
 };
 int config_import(const ConfigImportRequest& request);
 int print_openapi();
-int doctor(const Flags& flags);
+int doctor(bool verbose, const Flags& flags);
 // Copies the data directory into a folder that does not exist yet. A gateway may be using the data directory.
 int backup(const std::string& folder, const Flags& flags);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ai/engines/pool/engine_pool.h"
+#include "api/admission/keys.h"
 #include "app/commands/commands.h"
 #include "app/commands/doctor_checks.h"
 #include "app/commands/with_store.h"
@@ -23,6 +24,7 @@
 #include "platform/base/bytes.h"
 #include "platform/process/jail.h"
 #include "storage/admin/inspection.h"
+#include "storage/data_dir.h"
 
 namespace millrace::app {
 namespace {
@@ -30,12 +32,23 @@ namespace {
 constexpr std::chrono::seconds kKafkaWait{10};
 constexpr rlim_t kFilesBesideConnections = 512;  // files for the store, blobs, engines and Kafka
 
+constexpr std::int64_t kSlowStoreBytes = 1 << 30;  // a check of more is announced
+
+constexpr std::string_view kMissingBeforeStart =
+    "If you have the file as it was, put it back before the next start. The next start continues without "
+    "these commits (docs/operations.md, Missing commits).";
+
 std::string free_text(std::int64_t bytes) { return base::short_bytes(bytes) + " free"; }
 
 // Prints one line per check. The worst result decides the exit code.
 class Report {
  public:
-  void ok(const char* what, const std::string& detail) { line("ok", what, detail); }
+  explicit Report(bool verbose) : verbose_(verbose) {}
+
+  // `how` is for people who know the inside; it is printed with --verbose.
+  void ok(const char* what, const std::string& finding, const std::string& how = {}) {
+    line("ok", what, verbose_ && !how.empty() ? finding + " (" + how + ")" : finding);
+  }
   void warn(const char* what, const std::string& detail, const std::string& advice) {
     line("warn", what, detail);
     hint(advice);
@@ -61,6 +74,7 @@ class Report {
   static void hint(const std::string& advice) {
     if (!advice.empty()) std::printf("                → %s\n", advice.c_str());
   }
+  const bool verbose_;
   bool failed_ = false;
 };
 
@@ -92,9 +106,19 @@ void report_store(const Settings& settings, const storage::StoreInspection& foun
     return report.fail("store", schema_text(found),
                        "Run the newer millrace, or restore a backup (docs/operations.md, Upgrade).");
   }
+  if (!found.missing_commits.empty()) {
+    return report.fail("store", found.missing_commits, std::string(kMissingBeforeStart));
+  }
   if (!found.damage.empty()) {
     return report.fail("store", damage_text(found.damage),
                        "Run these jobs again and check the disk (docs/operations.md, A damaged row).");
+  }
+  if (found.noted_missing > 0) {
+    return report.warn("store",
+                       std::to_string(found.noted_missing) + " commits were missing at an earlier start: " +
+                           settings.data_dir + "/missing-commits",
+                       "Run the jobs of that time again or restore a newer backup, then remove that file "
+                       "(docs/operations.md, Missing commits).");
   }
   found.schema == found.newest_schema
       ? report.ok("store", store_text(settings, found))
@@ -107,9 +131,21 @@ void check_store(const Settings& settings, Report& report) {
     return report.warn("store", settings.data_dir + ": there is no store yet",
                        "`millrace serve` creates it; --data sets another directory.");
   }
+  const std::int64_t bytes = storage::file_bytes(storage::DataDir(settings.data_dir).database);
+  if (bytes >= kSlowStoreBytes)
+    std::cerr << "millrace: checking a store of " << base::short_bytes(bytes) << ", which may take minutes\n";
   const auto found = storage::inspect_store(settings.data_dir);
-  if (!found) return report.fail("store", found.error().message);
+  if (!found) {
+    report.fail("store", found.error().message);
+    for (const std::string& problem : api::secret_file_problems(settings.data_dir, {}, false))
+      report.fail("secrets", problem);
+    return;
+  }
   report_store(settings, *found, report);
+  const auto problems = api::secret_file_problems(settings.data_dir, found->secret_checks, found->has_keys);
+  for (const std::string& problem : problems) report.fail("secrets", problem);
+  if (problems.empty() && found->has_keys)
+    report.ok("secrets", "pepper and secret.key are those of this store");
   const bool is_low = found->disk_free_bytes >= 0 && found->disk_free_bytes < settings.disk_free_min_bytes;
   is_low ? report.fail("disk",
                        std::to_string(found->disk_free_bytes) + " bytes free; store.disk_free_min is " +
@@ -119,7 +155,8 @@ void check_store(const Settings& settings, Report& report) {
 }
 
 void check_kafka(const Settings& settings, Report& report) {
-  if (settings.kafka_brokers.empty()) return report.ok("kafka", "not configured: dispatch is embedded");
+  if (settings.kafka_brokers.empty())
+    return report.ok("kafka", "not used", "workers get their jobs inside this process or from the store");
   bus::KafkaDispatch::Options options;
   options.cluster = kafka_cluster(settings);
   bus::KafkaDispatch dispatch(options);
@@ -133,7 +170,7 @@ void check_kafka(const Settings& settings, Report& report) {
     health = dispatch.health();
   }
   health.health == bus::Health::kUp
-      ? report.ok("kafka", health.detail)
+      ? report.ok("kafka", "connected", health.detail)
       : report.warn("kafka", health.detail,
                     "Start the brokers or correct kafka.brokers; jobs are still accepted.");
 }
@@ -142,7 +179,8 @@ void report_sandbox(const process::JailProbe& probe, Report& report) {
   if (!probe.usable) return report.fail("sandbox", probe.reason, probe.advice);
   switch (probe.confinement) {
     case process::Confinement::kNamespaces:
-      return report.ok("sandbox", "bubblewrap: no network, read-only system, own user and process namespace");
+      return report.ok("sandbox", "documents and recordings are read in a sandbox",
+                       "bubblewrap: no network, read-only system, own user and process namespace");
     case process::Confinement::kFileRules:
       return report.warn("sandbox",
                          "Landlock and seccomp: no network, system files are read-only (no namespaces: " +
@@ -199,9 +237,9 @@ void report_facts(const schemas::MachineFacts& facts, Report& report) {
   facts.limits == "rlimits"
       ? report.warn("cgroups", "none: a machine's size limits each of its processes, not their sum",
                     "Run the gateway as root, or under systemd with Delegate=yes.")
-      : report.ok("cgroups", facts.limits + ": a machine's size limits the sum of its processes");
+      : report.ok("cgroups", "a machine's size limits all its processes together", facts.limits);
   facts.disk == "image"
-      ? report.ok("disks", "images of their machines' size")
+      ? report.ok("disks", "each machine has a disk of its size", "disk images")
       : report.warn("disks", "folders: a command that exceeds its machine's disk size is stopped",
                     "As root, with loop devices and mkfs.ext4, disks are images of that size.");
 }
@@ -216,11 +254,11 @@ void check_machines(const Settings& settings, Report& report) {
             "Until then no command runs on machines of this host, and a start does not create `local`.");
   if (found.sandbox_off.empty()) report_facts(found.facts, report);
   if (const std::string holder = machines_holder(settings.data_dir); !holder.empty())
-    report.ok("host lock", "held by the process that runs the machines of this host: " + holder);
+    report.ok("host lock", "a gateway runs the machines of this host", holder);
   found.ssh_off.empty()
-      ? report.ok("ssh", "OpenSSH's client: machines of driver ssh can be reached")
+      ? report.ok("ssh", "machines of other hosts can be reached", "driver ssh, with OpenSSH's client")
       : report.warn("ssh", found.ssh_off, "Until then no command runs on machines of driver ssh.");
-  found.sshd_off.empty() ? report.ok("sshd", "OpenSSH's server: machines of this host offer SSH sessions")
+  found.sshd_off.empty() ? report.ok("sshd", "machines of this host offer SSH sessions", "OpenSSH's server")
                          : report.warn("sshd", found.sshd_off,
                                        "Until then `millrace ssh` does not work for machines of this host.");
 }
@@ -228,9 +266,13 @@ void check_machines(const Settings& settings, Report& report) {
 // A gateway can run with only the role `api`; then accepted jobs wait for a worker.
 void check_workers(const Settings& settings, Report& report) {
   if (!holds_store(settings.data_dir)) return;
+  const std::vector<std::string> live = live_workers(settings.data_dir);
   std::string names;
-  for (const std::string& name : live_workers(settings.data_dir)) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) return report.ok("workers", names);
+  for (const std::string& name : live) names += (names.empty() ? "" : ", ") + name;
+  if (!live.empty()) {
+    const std::string count = std::to_string(live.size());
+    return report.ok("workers", count + (live.size() == 1 ? " runs" : " run") + " on this host", names);
+  }
   if (!is_served(settings.data_dir)) return report.ok("workers", "none: no gateway is running here");
   report.warn("workers", "no worker runs here, but a gateway does: the jobs that it accepts wait",
               "Start one on this data directory: `millrace worker --data " + settings.data_dir + "`.");
@@ -259,7 +301,7 @@ void check_limits(const Settings& settings, Report& report) {
   const std::string most = unlimited ? "unlimited" : std::to_string(files.rlim_max);
   const std::string detail =
       "open files that a server may use: " + most + ", required: " + std::to_string(files_needed);
-  if (files.rlim_max >= files_needed) return report.ok("limits", detail);
+  if (files.rlim_max >= files_needed) return report.ok("limits", "enough open files", detail);
   report.warn("limits",
               detail + " (http.connections_max " + std::to_string(connections) + " and " +
                   std::to_string(kFilesBesideConnections) + ")",
@@ -277,9 +319,9 @@ void check_clock(Report& report) {
 
 }  // namespace
 
-int doctor(const Flags& flags) {
+int doctor(bool verbose, const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
-  Report report;
+  Report report(verbose);
   for (const base::ConfigMistake& mistake : loaded.mistakes) {
     const std::string detail = mistake.place + ": " + mistake.message;
     mistake.fatal ? report.fail("config", detail, "`millrace config check` shows all of them.")

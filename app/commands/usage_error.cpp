@@ -1,6 +1,8 @@
 #include "app/commands/usage_error.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -8,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/program.h"
+#include "app/commands/command_words.h"
 #include "app/config/settings.h"
 #include "platform/base/nearest.h"
 
@@ -42,12 +45,29 @@ std::string help_of(const CLI::App& command) {
   return command.help(above);
 }
 
-// The first unknown word and the command that it was given to. Empty word: none.
+enum class WordKind : std::uint8_t {
+  kCommand,
+  kFlag,
+  kArgument,     // one more than the command takes
+  kFlagAsValue,  // the word after `flag`, which needs a value
+};
+
+// The first word that cannot be read, and the command that it was given to. Empty word: none.
 struct UnknownWord {
   const CLI::App* command;
   std::string word;
-  bool is_flag = false;
+  WordKind kind = WordKind::kCommand;
+  std::string flag = {};
 };
+
+// How many arguments the command takes.
+std::size_t arguments_max(const CLI::App& command) {
+  std::size_t most = 0;
+  for (const CLI::Option* option :
+       command.get_options([](const CLI::Option* o) { return o->get_positional(); }))
+    most += static_cast<std::size_t>(option->get_items_expected_max());
+  return most;
+}
 
 // Parses the words as CLI11 does, but stops at the first unknown one.
 class Reading {
@@ -56,35 +76,43 @@ class Reading {
 
   UnknownWord first_unread(std::span<const std::string> words) {
     for (const std::string& word : words) {
+      const std::string flag = std::exchange(needs_value_, {});
+      if (!flag.empty() && word.starts_with("--")) return {at_, word, WordKind::kFlagAsValue, flag};
       if (word == "--") break;
-      if (std::exchange(is_value_, false)) continue;
+      if (!flag.empty()) continue;
       const bool is_flag = word.size() > 1 && word.starts_with('-');
-      if (is_flag ? !take_flag(word) : !take_word(word)) return {at_, word, is_flag};
+      if (is_flag ? !take_flag(word) : !take_word(word)) return {at_, word, kind_of(is_flag)};
     }
     return {at_, {}};
   }
 
  private:
+  WordKind kind_of(bool is_flag) const {
+    if (is_flag) return WordKind::kFlag;
+    return below(*at_).empty() ? WordKind::kArgument : WordKind::kCommand;
+  }
+
   bool take_flag(const std::string& word) {
     const bool is_long = word.starts_with("--");
     const std::string name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
-    const CLI::Option* option = at_->get_option_no_throw(name);
-    if (option == nullptr) return false;
-    is_value_ = option->get_items_expected_max() > 0 && name == word;
+    if (at_->get_option_no_throw(name) == nullptr) return false;
+    if (expects_value(*at_, word)) needs_value_ = word;
     return true;
   }
 
   bool take_word(const std::string& word) {
     const Commands commands = below(*at_);
+    if (commands.empty()) return arguments_++ < arguments_max(*at_);
     const auto found = std::find_if(commands.begin(), commands.end(),
                                     [&](const CLI::App* each) { return each->check_name(word); });
-    if (found == commands.end()) return commands.empty();  // else an argument
+    if (found == commands.end()) return false;
     at_ = *found;
     return true;
   }
 
   const CLI::App* at_;
-  bool is_value_ = false;
+  std::string needs_value_;  // the flag whose value is the next word
+  std::size_t arguments_ = 0;
 };
 
 void add_leaves(const CLI::App& command, Commands& out) {
@@ -149,23 +177,88 @@ std::string near_flag(const UnknownWord& unread) {
   return below(*unread.command).empty() ? "" : "; flags go after the command";
 }
 
+// "Usage: millrace jobs ls [OPTIONS]" of the command's help.
+std::string usage_of(const CLI::App& command) {
+  const std::string help = help_of(command);
+  const std::size_t begin = help.find("Usage: ");
+  return begin == std::string::npos ? "" : help.substr(begin, help.find('\n', begin) - begin);
+}
+
+bool shows_flag(const CLI::App& command, const std::string& name) {
+  const CLI::Option* option = command.get_option_no_throw(name);
+  return option != nullptr && !option->get_group().empty();
+}
+
+// A file or folder that was given without its flag.
+std::string near_argument(const UnknownWord& unread) {
+  std::error_code unknown;
+  const bool is_folder = std::filesystem::is_directory(unread.word, unknown);
+  const std::string flag = is_folder ? "--data" : "--config";
+  const bool is_named = is_folder || unread.word.ends_with(".yaml") || unread.word.ends_with(".yml");
+  if (!is_named || !shows_flag(*unread.command, flag)) return ". " + usage_of(*unread.command);
+  return "; did you mean `" + flag + " " + cli::shell_word(unread.word) + "`?";
+}
+
 std::string message_of(const UnknownWord& unread) {
   const std::string path = path_of(*unread.command);
-  const std::string whose = "`millrace" + (path.empty() ? "" : " " + path) + "` has no ";
+  const std::string command = "`millrace" + (path.empty() ? "" : " " + path) + "`";
   const std::string word = unread.word.substr(0, unread.word.find('='));
-  if (unread.is_flag) return whose + "flag " + word + near_flag(unread);
-  return whose + "command \"" + unread.word + "\"" + near_command(unread);
+  switch (unread.kind) {
+    case WordKind::kFlagAsValue:
+      return unread.flag + " needs a value, but " + unread.word + " follows; if this is the value, write `" +
+             unread.flag + (unread.flag.starts_with("--") ? "=" : "") + cli::shell_word(unread.word) + "`";
+    case WordKind::kArgument:
+      return command + " takes " + (arguments_max(*unread.command) == 0 ? "no" : "no further") +
+             " argument: \"" + unread.word + "\"" + near_argument(unread);
+    case WordKind::kFlag:
+      return command + " has no flag " + word + near_flag(unread);
+    case WordKind::kCommand:
+      break;
+  }
+  return command + " has no command \"" + unread.word + "\"" + near_command(unread);
+}
+
+// The text between two others. Empty: they are not in `message`.
+std::string between(const std::string& message, std::string_view before, std::string_view after) {
+  const std::size_t begin = message.find(before);
+  if (begin == std::string::npos) return {};
+  const std::size_t end = message.find(after, begin + before.size());
+  return end == std::string::npos ? "" : message.substr(begin + before.size(), end - begin - before.size());
 }
 
 // Rewrites CLI11's messages, such as "--mock: 1 required TEXT missing", in plain words.
-std::string in_words(std::string message) {
-  constexpr std::string_view kOne = ": 1 required ", kMissing = " missing";
-  const std::size_t at = message.find(kOne);
-  if (at == std::string::npos || !message.ends_with(kMissing)) return message;
-  return message.substr(0, at) + " needs a value";
+std::string in_words(const std::string& message, const CLI::App& command) {
+  const std::string name = message.substr(0, message.find(':'));
+  if (message.ends_with(" is required")) return message + ". " + usage_of(command);
+  if (message.ends_with(" missing") && message.find(": 1 required ") != std::string::npos)
+    return name + " needs a value";
+  if (message.find(": At Most 1 required") != std::string::npos) return name + " is given more than once";
+  if (const std::string choices = between(message, " not in {", "}"); !choices.empty())
+    return message.substr(0, message.find(" not in {")) + " is not one of " + choices;
+  if (const std::string flag = between(message, "Could not convert: ", " = "); !flag.empty()) {
+    const CLI::Option* option = command.get_option_no_throw(flag);
+    const bool is_bare = option != nullptr && option->get_items_expected_max() == 0;
+    return flag + (is_bare ? " takes no value: " : " is not a number: ") +
+           message.substr(message.find(" = ") + 3);
+  }
+  if (const std::size_t at = message.find(" excludes "); at != std::string::npos)
+    return message.substr(0, at) + " cannot be combined with " + message.substr(at + 10);
+  return message;
+}
+
+std::string with_help_line(const std::string& message, const CLI::App& command) {
+  const std::string path = path_of(command);
+  return "millrace: " + message + "\n`" + cli::program() + (path.empty() ? "" : " " + path) +
+         " --help` lists commands and flags.\n";
 }
 
 }  // namespace
+
+std::string missing_value(const CLI::App& app, std::span<const std::string> arguments) {
+  const UnknownWord unread = Reading(app).first_unread(arguments);
+  if (unread.word.empty() || unread.kind != WordKind::kFlagAsValue) return {};
+  return with_help_line(message_of(unread), *unread.command);
+}
 
 std::string usage_error(const CLI::App& app, const CLI::Error& error,
                         std::span<const std::string> arguments) {
@@ -176,9 +269,8 @@ std::string usage_error(const CLI::App& app, const CLI::Error& error,
   const bool is_named = may_be_a_name && !unread.word.empty();
   const bool lacks_command = !is_named && is_missing && !below(*unread.command).empty();
   if (lacks_command) return help_of(*unread.command);
-  const std::string path = path_of(*unread.command);
-  return "millrace: " + (is_named ? message_of(unread) : in_words(error.what())) + "\n`" + cli::program() +
-         (path.empty() ? "" : " " + path) + " --help` lists commands and flags.\n";
+  return with_help_line(is_named ? message_of(unread) : in_words(error.what(), *unread.command),
+                        *unread.command);
 }
 
 }  // namespace millrace::app

@@ -20,6 +20,7 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings, 
   options.data_dir = settings.data_dir;
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
   options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
+  options.continues_without_commits = false;
   auto store = storage::Store::open(options, opened->clock);
   if (!store) return store.error();
   opened->store = *std::move(store);

@@ -31,6 +31,9 @@ namespace millrace::app {
 namespace {
 
 constexpr std::chrono::seconds kHandOverMax{10};  // the last part of a drain
+// Maintenance looks this often for what another process has scheduled, since no bus announces it: any process
+// may have peers.
+constexpr std::chrono::seconds kIdleWithoutBus{1};
 
 storage::Store::Options store_options(const Settings& settings) {
   storage::Store::Options options;
@@ -118,6 +121,7 @@ struct Gateway::Impl {
   base::Status add_worker();
   base::Status add_file_machines();
   void add_inference();
+  api::Options api_options() const;
   base::Status start_api();
   base::Status start_metrics_listener();
   void stop();
@@ -167,6 +171,7 @@ void Gateway::Impl::add_maintenance() {
   options.results_age = settings.retention_results;
   options.jobs_age = settings.retention_jobs;
   options.orphans_age = settings.retention_orphans;
+  if (!core.dispatch->durable()) options.idle_period = kIdleWithoutBus;
   maintenance = std::make_unique<jobs::Maintenance>(*core.store, *core.dispatch, *publisher, *pool,
                                                     core.clock, options);
   workers::MaintenanceTimer::Options timer;
@@ -207,6 +212,32 @@ base::Status Gateway::Impl::add_file_machines() {
   return apply_machines(*core.store, settings.machines);
 }
 
+api::Options Gateway::Impl::api_options() const {
+  api::Options options;
+  if (worker && worker->executions_off()) {
+    options.executions_off = "commands cannot run on this host; `millrace doctor` shows the reason";
+  }
+  options.public_url = settings.public_url;
+  options.metrics_open = settings.metrics_open;
+  options.hosts = settings.http_hosts;
+  options.cors_origins = settings.http_cors_origins;
+  options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
+  options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
+  options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
+  options.original_request_bytes_max = static_cast<std::size_t>(settings.http_original_request_max_bytes);
+  options.pictures_per_tenant = settings.pictures_per_tenant;
+  options.failed_keys_per_minute = settings.failed_keys_per_minute;
+  options.streams_per_key = settings.streams_per_key;
+  if (!settings.single_tenant)  // some connections stay free for other tenants
+    options.requests_per_tenant = std::max(1, settings.http_connections_max * 3 / 4);
+  options.sync_wait = settings.ocr_wait;
+  options.stt_wait = settings.stt_wait;
+  options.run_at_max = settings.jobs_run_at_max;
+  options.ssh_lifetime = settings.ssh_lifetime;
+  options.chat_heartbeat = settings.chat_heartbeat;
+  return options;
+}
+
 base::Status Gateway::Impl::start_api() {
   auto pepper = api::pepper_of(*core.store);
   if (!pepper) return pepper.error();
@@ -236,28 +267,7 @@ base::Status Gateway::Impl::start_api() {
   if (runs(schemas::Kind::kOcr)) dependencies.fetch_guard = &fetch_guard;
   pictures = std::make_unique<PictureComponent>(settings, core.metrics);
   dependencies.pictures = pictures->pictures();
-  if (worker && worker->executions_off()) {
-    dependencies.options.executions_off =
-        "commands cannot run on this host; `millrace doctor` shows the reason";
-  }
-  dependencies.options.public_url = settings.public_url;
-  dependencies.options.metrics_open = settings.metrics_open;
-  dependencies.options.hosts = settings.http_hosts;
-  dependencies.options.cors_origins = settings.http_cors_origins;
-  dependencies.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
-  dependencies.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
-  dependencies.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
-  dependencies.options.original_request_bytes_max =
-      static_cast<std::size_t>(settings.http_original_request_max_bytes);
-  dependencies.options.pictures_per_tenant = settings.pictures_per_tenant;
-  dependencies.options.failed_keys_per_minute = settings.failed_keys_per_minute;
-  dependencies.options.streams_per_key = settings.streams_per_key;
-  if (!settings.single_tenant)  // some connections stay free for other tenants
-    dependencies.options.requests_per_tenant = std::max(1, settings.http_connections_max * 3 / 4);
-  dependencies.options.sync_wait = settings.ocr_wait;
-  dependencies.options.stt_wait = settings.stt_wait;
-  dependencies.options.ssh_lifetime = settings.ssh_lifetime;
-  dependencies.options.chat_heartbeat = settings.chat_heartbeat;
+  dependencies.options = api_options();
   service = std::make_unique<api::Service>(std::move(dependencies), *std::move(pepper));
   if (base::Status started = service->start(); !started) return started;
   front::Server::Options options = server_options(settings);

@@ -1,13 +1,16 @@
 #include "app/components/machine_component.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <utility>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/components/disk_notes.h"
 #include "machines/remote/ssh_driver.h"
 #include "machines/sandbox/sandbox.h"
 #include "machines/sshd/local_sshd.h"
@@ -24,6 +27,8 @@ namespace millrace::app {
 namespace {
 
 using machines::LocalSshd;
+
+constexpr std::chrono::seconds kNoteDiskAgain{30};
 
 // The drivers of this host. The spawner is destroyed last, because the child processes depend on its thread.
 struct DriverRow {
@@ -53,10 +58,12 @@ std::string take(std::unique_ptr<T>& part, base::Result<std::unique_ptr<T>> open
 
 // `ssh_dir`: folder for the keys of running commands; leftovers of an earlier process are removed.
 void open_drivers(DriverRow& row, const Settings& settings, const std::string& ssh_dir,
-                  const std::shared_ptr<const machines::SshAuthority>& authority, LocalSshd::Hooks hooks) {
+                  const std::shared_ptr<const machines::SshAuthority>& authority, LocalSshd::Hooks hooks,
+                  std::function<void(const base::Uuid& machine, bool is_writable)> on_disk = {}) {
   MachineFindings& found = row.findings;
-  found.sandbox_off =
-      take(row.sandbox, machines::Sandbox::open({.data_dir = settings.data_dir}, row.spawner));
+  found.sandbox_off = take(
+      row.sandbox,
+      machines::Sandbox::open({.data_dir = settings.data_dir, .on_disk = std::move(on_disk)}, row.spawner));
   found.ssh_off = take(row.ssh, machines::SshDriver::open({.data_dir = ssh_dir}, row.spawner, authority));
   if (!row.sandbox) {
     found.sshd_off = "it needs the sandbox, which does not work on this host";
@@ -122,6 +129,14 @@ struct MachineComponent::Impl {
       : settings(s), dependencies(std::move(g)), http(dependencies.loop) {}
   Settings settings;
   Dependencies dependencies;
+  DiskNotes disk_notes{dependencies.loop, kNoteDiskAgain,
+                       [&store = dependencies.store](const base::Uuid& machine, bool is_writable,
+                                                     std::function<void(bool)> done) {
+                         storage::Machines(store).note_disk(
+                             machine, is_writable, [done = std::move(done)](const base::Result<bool>& noted) {
+                               done(noted.has_value());
+                             });
+                       }};
   DriverRow row;
   net::HttpClient http;
 
@@ -157,7 +172,10 @@ std::unique_ptr<MachineComponent> MachineComponent::open(const Settings& setting
                 .listener = listener,
                 .on_use = touch,
                 .key_of = key_of,
-                .ended = ended});
+                .ended = ended},
+               [&notes = parts->disk_notes](const base::Uuid& machine, bool is_writable) {
+                 notes.note(machine, is_writable);
+               });
   log_findings(parts->row.findings);
   return std::unique_ptr<MachineComponent>(new MachineComponent(std::move(parts)));
 }

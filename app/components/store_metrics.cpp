@@ -27,7 +27,7 @@ class MirroredCounter {
 
 struct KindGauges {
   schemas::Kind kind;
-  base::Gauge queued, running, waiting, oldest, paused;
+  base::Gauge queued, running, waiting, scheduled, oldest, paused;
 };
 
 KindGauges gauges_of(base::Metrics& metrics, schemas::Kind kind) {
@@ -39,6 +39,8 @@ KindGauges gauges_of(base::Metrics& metrics, schemas::Kind kind) {
           depth("queued"),
           depth("running"),
           depth("waiting"),
+          metrics.gauge("millrace_queue_scheduled", "Jobs that wait for their run_at",
+                        {{"kind", std::string(schemas::name(kind))}}),
           metrics.gauge("millrace_queue_oldest_age_seconds", "Age of the oldest queued job",
                         {{"kind", std::string(schemas::name(kind))}}),
           metrics.gauge("millrace_queue_paused", "1 while the queue of the kind is paused",
@@ -49,6 +51,7 @@ void show(const KindGauges& gauges, const storage::QueueDepth& depth, base::Wall
   gauges.queued.set(static_cast<double>(depth.queued));
   gauges.running.set(static_cast<double>(depth.running));
   gauges.waiting.set(static_cast<double>(depth.waiting));
+  gauges.scheduled.set(static_cast<double>(depth.scheduled));
   const auto age = depth.oldest_queued ? now - *depth.oldest_queued : base::WallTime::duration::zero();
   gauges.oldest.set(std::chrono::duration<double>(age).count());
 }
@@ -82,6 +85,9 @@ void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
   const MirroredCounter checkpoints(metrics.counter("millrace_store_checkpoints_total", "Checkpoints"));
   const MirroredCounter dropped(metrics.counter("millrace_log_dropped_total", "Log lines dropped"));
   const base::Gauge wal = metrics.gauge("millrace_wal_bytes", "Size of the write-ahead log");
+  const base::Gauge missing =
+      metrics.gauge("millrace_store_commits_missing",
+                    "Commits that starts have found missing, by the file missing-commits");
   const base::Gauge db = metrics.gauge("millrace_store_bytes", "Size of the database file");
   const base::Gauge disk = metrics.gauge("millrace_disk_free_bytes", "Free disk space of the data directory");
   const base::Gauge queue = metrics.gauge("millrace_store_queue_depth", "Operations waiting for the writer");
@@ -90,6 +96,7 @@ void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
     checkpoints.follow(static_cast<double>(stats.checkpoints_total));
     dropped.follow(static_cast<double>(base::log_dropped()));
     wal.set(static_cast<double>(stats.wal_bytes));
+    missing.set(static_cast<double>(stats.commits_missing));
     db.set(static_cast<double>(stats.db_bytes));
     disk.set(static_cast<double>(stats.disk_free_bytes));
     queue.set(static_cast<double>(stats.queue_depth));

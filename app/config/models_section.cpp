@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "platform/base/nearest.h"
+#include "platform/base/net_address.h"
 #include "schemas/media/ocr.h"
 #include "schemas/media/speech.h"
 #include "schemas/media/transcription.h"
@@ -306,8 +307,12 @@ std::string header_value(const ConfigNode& line, const KeySource& keys, Mistakes
 
 bool is_http_url(std::string_view text) {
   const bool known = text.starts_with("http://") || text.starts_with("https://");
-  const std::string_view rest = known ? text.substr(text.find("//") + 2) : std::string_view();
-  return !rest.empty() && rest.front() != '/' && text.find_first_of(" \t\r\n#") == std::string_view::npos;
+  if (!known || text.find_first_of(" \t\r\n#") != std::string_view::npos) return false;
+  constexpr int kAnyPort = 1;
+  const std::string_view rest = text.substr(text.find("//") + 2);
+  std::string_view host = rest.substr(0, rest.find_first_of("/?"));
+  host.remove_prefix(host.rfind('@') + 1);
+  return !host.empty() && base::parse_net_address(host, kAnyPort).has_value();
 }
 
 HeaderPairs read_headers(SectionMap& map, const KeySource& keys, Mistakes& mistakes) {

@@ -45,6 +45,7 @@ std::string choose_file(const std::map<std::string, std::string>& flags,
 constexpr int kExecSlots = 4;
 constexpr int kChatSlots = 64;            // they mostly wait for providers
 constexpr int kMachineSlotsDefault = 16;  // concurrent operations; each is a thread that mostly waits
+constexpr std::string_view kDataFlag = "--data";
 constexpr std::string_view kMachines = "machines";
 constexpr std::string_view kModels = "models", kProviders = "providers", kAliases = "aliases", kMcp = "mcp";
 
@@ -242,6 +243,9 @@ void compare(const base::Config& config, const Settings& s, std::vector<base::Co
 Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
   Settings s;
   s.data_dir = config.is_set("data") ? config.text("data") : default_data_dir();
+  if (config.origin("data") == kDataFlag && config.text("data").empty())
+    mistakes.push_back(
+        {std::string(kDataFlag), "data: \"\" is no folder; without the flag it is " + s.data_dir});
   if (auto address = base::parse_net_address(config.text("listen"))) {
     s.listen = *std::move(address);
   } else {
@@ -269,6 +273,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.retention_results = config.duration("retention.results");
   s.retention_jobs = config.duration("retention.jobs");
   s.retention_orphans = config.duration("retention.orphans");
+  s.jobs_run_at_max = config.duration("jobs.run_at_max");
   s.http_threads = static_cast<int>(config.integer("http.threads"));
   s.http_idle_poll = std::chrono::microseconds(config.integer("http.idle_poll_us"));
   s.http_body_timeout = config.duration("http.body_timeout");

@@ -42,6 +42,7 @@ struct Settings {
   std::int64_t wal_max_bytes = 0, disk_free_min_bytes = 0;
   int store_queue_max = 0;
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
+  std::chrono::milliseconds jobs_run_at_max{};
   int http_threads = 1, http_connections_max = 0, streams_per_key = 0;
   std::chrono::microseconds http_idle_poll{0};
   std::chrono::milliseconds http_body_timeout{};

@@ -75,6 +75,16 @@ std::vector<std::string> known_of(const std::vector<std::string>& chain, const s
   return out;
 }
 
+// An alias without fallbacks has those of its group.
+const std::vector<std::string>& chain_of(const ImportedRouting& routing, const std::string& name) {
+  const auto own = routing.fallbacks.find(name);
+  if (own != routing.fallbacks.end()) return own->second;
+  const auto alias = routing.aliases.find(name);
+  const auto group =
+      alias == routing.aliases.end() ? routing.fallbacks.end() : routing.fallbacks.find(alias->second);
+  return group == routing.fallbacks.end() ? routing.default_fallbacks : group->second;
+}
+
 void add_imported_fallbacks(const ImportedRouting& routing, std::vector<ImportedModel>& rows,
                             std::vector<std::string>& notes) {
   std::set<std::string> known;
@@ -84,8 +94,7 @@ void add_imported_fallbacks(const ImportedRouting& routing, std::vector<Imported
   }
   std::set<std::string> done;
   for (ImportedModel& row : rows) {
-    const auto own = routing.fallbacks.find(row.name);
-    const auto& chain = own == routing.fallbacks.end() ? routing.default_fallbacks : own->second;
+    const std::vector<std::string>& chain = chain_of(routing, row.name);
     std::vector<std::string> skipped;
     row.fallbacks = known_of(chain, row.name, known, skipped);
     if (done.insert(row.name).second) notes.insert(notes.end(), skipped.begin(), skipped.end());

@@ -99,9 +99,7 @@ void KafkaHints::receive(const rd_kafka_message_t& message) {
                                           {"reason", schemas::name(envelope.error())}});
     return;
   }
-  const schemas::JobChange hint{envelope->job, envelope->tenant, envelope->version, envelope->status,
-                                envelope->waking};
-  for (const OnHint& subscriber : subscribers_) subscriber(hint);
+  for (const OnHint& subscriber : subscribers_) subscriber(*envelope);
 }
 
 }  // namespace millrace::bus

@@ -19,7 +19,7 @@ bool set_limits(const JailInitLimits& limits) {
   return limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, limits.open_files) &&
          limit(RLIMIT_FSIZE, limits.file_bytes) && limit(RLIMIT_NPROC, limits.processes) &&
          limit(RLIMIT_DATA, limits.memory_bytes) &&
-         limit(RLIMIT_CPU, limits.cpu_seconds, 1);  // SIGXCPU first, which tells more than SIGKILL
+         limit(RLIMIT_CPU, limits.cpu_seconds, 1);  // SIGXCPU first: SIGKILL does not show the reason
 }
 
 bool enter_groups(int first, std::uint32_t count) {

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -44,13 +45,27 @@ std::optional<JailMessageType> receive_command() {
 }
 
 // Reaps all processes that have ended. Returns the wait status of `command` if it is one of them.
-std::optional<int> reap(pid_t command) {
+std::optional<int> reap(pid_t command, JailUsage& usage) {
   std::optional<int> result;
   int status = 0;
   for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
-    if (pid == command) result = status;
+    if (pid == command) {
+      result = status;
+    } else if (WIFSIGNALED(status)) {
+      usage.orphan_xfsz |= WTERMSIG(status) == SIGXFSZ;
+      usage.orphan_xcpu |= WTERMSIG(status) == SIGXCPU;
+    }
   }
   return result;
+}
+
+std::uint64_t cpu_ms_of_children() {
+  rusage used{};
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  const auto ms = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1000 + static_cast<std::uint64_t>(time.tv_usec) / 1000;
+  };
+  return ms(used.ru_utime) + ms(used.ru_stime);
 }
 
 // Sends SIGTERM to every other process of the jail. SIGCONT wakes stopped processes so that they receive it.
@@ -60,14 +75,14 @@ void terminate_all() {
 }
 
 // Waits until the command has ended and returns its wait status. nullopt: the gateway is gone.
-std::optional<int> wait_for_command(pid_t command, int child_ended) {
+std::optional<int> wait_for_command(pid_t command, int child_ended, JailUsage& usage) {
   for (;;) {
     pollfd fds[] = {{child_ended, POLLIN, 0}, {kJailSocket, POLLIN, 0}};
     if (::poll(fds, 2, -1) < 0) continue;
     if (fds[0].revents != 0) {
       signalfd_siginfo ended{};
       if (::read(child_ended, &ended, sizeof ended) != sizeof ended) continue;
-      if (const auto status = reap(command)) return status;
+      if (const auto status = reap(command, usage)) return status;
     }
     if (fds[1].revents != 0) {
       const auto type = receive_command();
@@ -77,8 +92,8 @@ std::optional<int> wait_for_command(pid_t command, int child_ended) {
   }
 }
 
-// Waits until no other process of the jail is left, or the gateway says something or is gone. Orphans become
-// our children.
+// Waits until no other process of the jail is left, or a message of the gateway comes, or its socket is
+// closed. Orphans become our children.
 void wait_for_rest(int child_ended) {
   for (;;) {
     pid_t pid = 0;
@@ -113,8 +128,10 @@ int run() {
     return 1;
   const StartedCommand begun = begin_command();
   if (begun.pid <= 0) return report({JailMessageType::kNotStarted, begun.step, begun.error}) ? 0 : 1;
-  const auto status = wait_for_command(begun.pid, child_ended);
-  if (!status || !report({JailMessageType::kEnded, JailStep::kNone, *status})) return 1;
+  JailUsage usage;
+  const auto status = wait_for_command(begun.pid, child_ended, usage);
+  usage.cpu_ms = cpu_ms_of_children();
+  if (!status || !report({JailMessageType::kEnded, JailStep::kNone, *status, usage})) return 1;
   wait_for_rest(child_ended);
   return 0;
 }

@@ -118,8 +118,8 @@ CommandResult SshDriver::Impl::run(const CommandRequest& request, const CancelTo
   auto handles = start_client(spawner, std::move(*command));
   if (!handles) return failed(handles.error());
   SshPump pump(std::move(*handles),
-               {token, remote_run_input(request) + request.input, request.execution, login_limit(),
-                request.timeout, request.output_grace},
+               {token, remote_run_input(request) + request.input, request.input_file, request.execution,
+                login_limit(), request.timeout, request.output_grace},
                stop, hooks, [&](const RemoteTree& tree, int signal) { return sweep(*login, tree, signal); });
   SshResult end = pump.run();
   return explained(std::move(end), *login);

@@ -153,9 +153,18 @@ void SshPump::feed() {
   // The command does not read its input any more; that is allowed.
   sent_ = count < 0 ? request_.input.size() : sent_ + static_cast<std::size_t>(count);
   if (sent_ < request_.input.size()) return;
-  handles_.input.reset();
   request_.input = {};
   sent_ = 0;
+  if (count < 0 || !read_input_file()) handles_.input.reset();
+}
+
+// The next bytes of the input. False: there are none.
+bool SshPump::read_input_file() {
+  if (!request_.input_file) return false;
+  const ssize_t count = ::read(request_.input_file->get(), buffer_.data(), buffer_.size());
+  if (count <= 0) return false;
+  request_.input.assign(buffer_.data(), static_cast<std::size_t>(count));
+  return true;
 }
 
 void SshPump::terminate(How why) {

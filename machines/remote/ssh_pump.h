@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,8 +37,9 @@ class SshPump {
  public:
   struct Order {
     std::string token;
-    std::string input;      // the input of the kRun, then the stdin of the command
-    std::string execution;  // its id
+    std::string input;                                // the input of the kRun, then the stdin of the command
+    std::shared_ptr<const base::Fd> input_file = {};  // more of the stdin; may be null
+    std::string execution;                            // its id
     std::chrono::milliseconds login_limit;
     std::chrono::milliseconds timeout;
     std::chrono::milliseconds output_grace{1'000};
@@ -72,6 +74,7 @@ class SshPump {
   void client_gone();
   void enter(Phase phase, std::chrono::milliseconds limit);
   void feed();
+  bool read_input_file();
   void read_output();
   void read_errors();
   void pass_on(schemas::OutputStream stream, std::string_view bytes);

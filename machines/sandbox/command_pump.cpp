@@ -125,9 +125,11 @@ void CommandPump::on_message(const JailMessage& message) {
       if (phase_ == Phase::kStarting) start_command();
       return;
     case JailMessageType::kNotStarted:
+      started_ = false;
       reported_end_ = not_started_result(message.step, message.value);
       return;
     case JailMessageType::kEnded:
+      usage_ = message.usage;
       return on_command_end(result_of_status(message.value));
     case JailMessageType::kGo:
     case JailMessageType::kTerminate:
@@ -147,6 +149,7 @@ void CommandPump::on_command_end(CommandResult end) {
 void CommandPump::start_command() {
   if (jail_.link.process() < 0) return kill(CommandResult::How::kHostFailed);
   if (hooks_.start_allowed && !hooks_.start_allowed()) return kill(CommandResult::How::kNotStarted);
+  started_ = true;
   enter(Phase::kRunning, timeout_);
   jail_.link.send_command(JailMessageType::kGo);
 }

@@ -65,6 +65,8 @@ class CommandPump {
   // Blocks until the jail is gone. The `message` of kHostFailed is for the log, because it may contain paths
   // of the host. The `message` of kPrepareFailed is only the reason.
   CommandResult run(std::chrono::milliseconds timeout, std::chrono::milliseconds output_grace);
+  bool has_started() const { return started_; }  // the command may have run
+  const JailUsage& usage() const { return usage_; }
 
  private:
   using Steady = std::chrono::steady_clock;
@@ -105,9 +107,11 @@ class CommandPump {
   std::chrono::milliseconds timeout_{0}, output_grace_{0};
   Phase phase_ = Phase::kStarting;
   Steady::time_point deadline_;
+  bool started_ = false;
   bool gave_up_ = false;      // the kernel did not end the jail, or its pipes stayed open, until the deadline
   bool output_open_ = false;  // after the grace, a process still held the output open
   bool start_timed_out_ = false;  // the jail did not start in time
+  JailUsage usage_;
   std::string setup_text_;
   std::optional<CommandResult> reported_end_;      // as reported by the jail
   std::optional<CommandResult::How> stop_reason_;  // why it was cancelled

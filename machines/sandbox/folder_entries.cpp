@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -40,6 +41,31 @@ const dirent* next(DIR* listing) {
 
 base::Fd folder_in(int folder, const char* name) {
   return base::Fd(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// Calls `visit` for the entries below the folder, until it returns false. False: the folders are nested too
+// deep.
+bool visit_below(int folder, const std::function<bool(const struct stat&)>& visit) {
+  std::size_t seen = 0;
+  std::vector<Listing> open;
+  open.push_back(listing_of(folder));
+  while (!open.empty() && seen < kEntriesMax) {
+    DIR* const now = open.back().get();
+    const dirent* entry = now == nullptr ? nullptr : next(now);
+    if (entry == nullptr) {
+      open.pop_back();
+      continue;
+    }
+    ++seen;
+    struct stat found {};
+    if (::fstatat(::dirfd(now), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!visit(found)) return true;
+    if (!S_ISDIR(found.st_mode)) continue;
+    if (open.size() == kOpenFoldersMax) return false;
+    const base::Fd inner = folder_in(::dirfd(now), entry->d_name);
+    if (inner) open.push_back(listing_of(inner.get()));
+  }
+  return true;
 }
 
 // Removes one entry. False: it is a folder that is not empty.
@@ -102,26 +128,22 @@ base::Fd entry_of(int folder, const std::string& name) {
 
 std::optional<std::uint64_t> bytes_below(int folder) {
   std::uint64_t bytes = 0;
-  std::size_t seen = 0;
-  std::vector<Listing> open;
-  open.push_back(listing_of(folder));
-  while (!open.empty() && seen < kEntriesMax) {
-    DIR* const now = open.back().get();
-    const dirent* entry = now == nullptr ? nullptr : next(now);
-    if (entry == nullptr) {
-      open.pop_back();
-      continue;
-    }
-    ++seen;
-    struct stat found {};
-    if (::fstatat(::dirfd(now), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
+  const bool complete = visit_below(folder, [&](const struct stat& found) {
     bytes += static_cast<std::uint64_t>(found.st_blocks) * 512;
-    if (!S_ISDIR(found.st_mode)) continue;
-    if (open.size() == kOpenFoldersMax) return std::nullopt;
-    const base::Fd inner = folder_in(::dirfd(now), entry->d_name);
-    if (inner) open.push_back(listing_of(inner.get()));
-  }
-  return bytes;
+    return true;
+  });
+  return complete ? std::optional(bytes) : std::nullopt;
+}
+
+bool has_large_file(int folder, std::uint64_t bytes, std::int64_t changed_ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  bool found_one = false;
+  visit_below(folder, [&](const struct stat& found) {
+    found_one = S_ISREG(found.st_mode) && static_cast<std::uint64_t>(found.st_size) >= bytes &&
+                found.st_mtim.tv_sec * kSecond + found.st_mtim.tv_nsec >= changed_ns;
+    return !found_one;
+  });
+  return found_one;
 }
 
 bool remove_below(int folder) {

@@ -23,6 +23,10 @@ base::Fd entry_of(int folder, const std::string& name);
 // that we may not read are not counted. nullopt: the folders are nested deeper than 256 levels.
 std::optional<std::uint64_t> bytes_below(int folder);
 
+// True if a file below the folder has at least this size and was changed since `changed_ns` (Unix time).
+// Visits as many entries as bytes_below.
+bool has_large_file(int folder, std::uint64_t bytes, std::int64_t changed_ns);
+
 // Removes everything in the folder, at any depth. False: some entries could not be removed.
 bool remove_below(int folder);
 

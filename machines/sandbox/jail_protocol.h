@@ -31,10 +31,19 @@ enum class JailMessageType : std::uint32_t {
 
 enum class JailStep : std::uint32_t { kNone, kGroups, kLimits, kFolder, kExecute };
 
+// What the first process knows of all processes of the command that have been waited for.
+struct JailUsage {
+  std::uint64_t cpu_ms = 0;  // processor time of all of them
+  // a process that its parent left behind was killed by
+  bool orphan_xfsz = false;  // SIGXFSZ
+  bool orphan_xcpu = false;  // SIGXCPU
+};
+
 struct JailMessage {
   JailMessageType type = JailMessageType::kReady;
   JailStep step = JailStep::kNone;
   std::int32_t value = 0;
+  JailUsage usage = {};  // of kEnded
 };
 
 // Limits of the jail's processes.

@@ -93,9 +93,7 @@ base::Error in_use() {
 }
 
 base::Error read_only() {
-  return base::error(base::Code::kMachineNotRoutable,
-                     "the machine's disk became read-only, because the host's disk failed or was full; it is "
-                     "repaired once the other commands and logins of the machine have ended");
+  return base::error(base::Code::kMachineNotRoutable, schemas::kReadOnlyDiskMessage);
 }
 
 bool unmounted(process::Spawner& spawner, const std::string& folder) {
@@ -109,8 +107,12 @@ bool unmounted(process::Spawner& spawner, const std::string& folder) {
 }  // namespace
 
 MachineDisks::MachineDisks(std::string data_dir, process::Spawner& spawner, RunningCommands& running_commands,
-                           bool use_images)
-    : data_dir_(std::move(data_dir)), spawner_(spawner), running_commands_(running_commands) {
+                           bool use_images,
+                           std::function<void(const base::Uuid& machine, bool is_writable)> on_disk)
+    : data_dir_(std::move(data_dir)),
+      spawner_(spawner),
+      running_commands_(running_commands),
+      on_disk_(std::move(on_disk)) {
   auto root = spawner.root();
   if (root) root_ = std::move(*root);
   ProbeFolder::sweep(this->root(), data_dir_);
@@ -186,10 +188,23 @@ base::Status MachineDisks::open_image(const schemas::Machine& machine, const std
 void MachineDisks::drop_read_only(const base::Uuid& machine, Disk& disk) {
   base::log_warn("machine_disk_read_only", {{"machine", schemas::machine_id(machine)},
                                             {"fix", "free space on the disk of the data directory"}});
+  report(machine, disk, false);
   detach_image(spawner_, mount_in(folder_of(machine)));
   disk.paths = {};
   disk.open = false;
   disk.needs_check = true;
+}
+
+void MachineDisks::report(const base::Uuid& machine, Disk& disk, bool is_writable) {
+  if (std::exchange(disk.reported, is_writable) == is_writable) return;
+  if (on_disk_) on_disk_(machine, is_writable);
+}
+
+void MachineDisks::check(const base::Uuid& machine) {
+  const auto disk = disk_of(machine);
+  const std::lock_guard lock(disk->mutex);
+  if (disk->open && disk->paths.image && !is_writable(root(), disk->paths.folder))
+    report(machine, *disk, false);
 }
 
 base::Result<MachinePaths> MachineDisks::open(const schemas::Machine& machine, uid_t uid,
@@ -217,6 +232,7 @@ base::Result<MachinePaths> MachineDisks::open(const schemas::Machine& machine, u
       image ? open_image(machine, *folder, uid, paths, stops, disk->needs_check) : make_folders(paths, uid);
   if (!opened) return opened.error();
   disk->needs_check = false;
+  if (paths.image) report(machine.id, *disk, true);
   ArtifactFolder::sweep(root(), paths.artifacts);
   disk->open = true;
   disk->paths = paths;

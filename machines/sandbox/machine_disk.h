@@ -1,7 +1,9 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,8 +60,10 @@ class MachineDisks {
  public:
   // Makes a trial image if images may work on this host, and removes the trial folders of killed processes.
   // Blocks for about 50 ms.
+  // `on_disk`: see Sandbox::Options.
   MachineDisks(std::string data_dir, process::Spawner& spawner, RunningCommands& running_commands,
-               bool use_images);
+               bool use_images,
+               std::function<void(const base::Uuid& machine, bool is_writable)> on_disk = {});
   // Unmounts all mounted images.
   ~MachineDisks();
   MachineDisks(const MachineDisks&) = delete;
@@ -76,6 +80,8 @@ class MachineDisks {
   base::Result<MachinePaths> open(const schemas::Machine& machine, uid_t uid, const std::vector<int>& stops);
   // Prepares a trial folder like the folder of a machine.
   base::Result<MachinePaths> open_folder_alone(const ProbeFolder& trial, uid_t uid);
+  // Looks whether the disk has become read-only, and reports it once. For after a command that failed.
+  void check(const base::Uuid& machine);
   // Unmounts the disk. It stays mounted if it is still in use or if the machine runs a command again.
   void close(const base::Uuid& machine);
   // Removes the disk and everything on it. kOverloaded: another process uses it.
@@ -85,7 +91,8 @@ class MachineDisks {
   struct Disk {
     std::mutex mutex;
     bool open = false;
-    bool needs_check = false;  // its filesystem had become read-only
+    bool needs_check = false;      // its filesystem had become read-only
+    std::optional<bool> reported;  // whether it is writable
     MachinePaths paths;
   };
   std::shared_ptr<Disk> disk_of(const base::Uuid& machine);
@@ -95,6 +102,7 @@ class MachineDisks {
   base::Status open_image(const schemas::Machine& machine, const std::string& folder, uid_t uid,
                           MachinePaths& paths, const std::vector<int>& stops, bool needs_check);
   void drop_read_only(const base::Uuid& machine, Disk& disk);
+  void report(const base::Uuid& machine, Disk& disk, bool is_writable);
   base::Status try_image();
 
   const std::string data_dir_;
@@ -102,6 +110,7 @@ class MachineDisks {
   RunningCommands& running_commands_;
   base::Fd root_;
   bool images_ = false;
+  const std::function<void(const base::Uuid& machine, bool is_writable)> on_disk_;
   std::mutex mutex_;
   std::map<base::Uuid, std::shared_ptr<Disk>> disks_;
 };

@@ -49,13 +49,35 @@ base::Error out_of_processes(std::uint64_t processes_max) {
 // The group may have been made again meanwhile.
 bool grew(std::uint64_t before, std::uint64_t after) { return after > before; }
 
+constexpr int kShellSignal = 128;  // a shell's exit code is this plus the signal that killed its last child
+// The smallest limit of processor time is one second; the kernel counts it in ticks.
+constexpr std::uint64_t kLeastCpuMs = 900;
+
+bool killed_by(const CommandResult& end, int signal) {
+  return end.how == How::kSignalled && end.signal == signal;
+}
+bool reports(const CommandResult& end, int signal) {
+  return end.how == How::kExited && end.exit_code == kShellSignal + signal;
+}
+
+bool reached_file_size(const CommandResult& end, const ChildEvidence& children) {
+  return killed_by(end, SIGXFSZ) || children.usage.orphan_xfsz ||
+         (reports(end, SIGXFSZ) && children.has_full_file);
+}
+
+bool reached_processor_time(const CommandResult& end, const ChildEvidence& children) {
+  return killed_by(end, SIGXCPU) || children.usage.orphan_xcpu ||
+         (reports(end, SIGXCPU) && children.usage.cpu_ms >= kLeastCpuMs);
+}
+
 std::optional<base::Error> reached_limit(const CommandResult& end, const schemas::Machine& machine,
-                                         const JailInitLimits& limits, const LimitState& before,
-                                         const LimitState& after) {
+                                         const JailInitLimits& limits, const LimitStates& states,
+                                         const ChildEvidence& children) {
+  const auto& [before, after] = states;
   if (grew(before.counts.memory_kills, after.counts.memory_kills))
     return out_of_memory(machine, after.counts.memory_peak_bytes);
-  if (end.how == How::kSignalled && end.signal == SIGXFSZ) return file_too_large(limits.file_bytes);
-  if (end.how == How::kSignalled && end.signal == SIGXCPU) return out_of_processor_time(limits.cpu_seconds);
+  if (reached_file_size(end, children)) return file_too_large(limits.file_bytes);
+  if (reached_processor_time(end, children)) return out_of_processor_time(limits.cpu_seconds);
   if (after.disk_full && !before.disk_full) return out_of_disk(machine);
   if (grew(before.counts.refused_processes, after.counts.refused_processes))
     return out_of_processes(after.counts.processes_max);
@@ -75,17 +97,21 @@ CommandResult killed(CommandResult end) {
 
 }  // namespace
 
+bool may_have_full_file(const CommandResult& end) { return reports(end, SIGXFSZ); }
+
 CommandResult with_reached_limit(CommandResult end, const schemas::Machine& machine,
-                                 const JailInitLimits& limits, const LimitState& before,
-                                 const LimitState& after) {
+                                 const JailInitLimits& limits, bool started, const LimitStates& states,
+                                 const ChildEvidence& children) {
+  const auto& [before, after] = states;
   if (end.how == How::kHostFailed && grew(before.counts.memory_kills, after.counts.memory_kills))
     end = killed(std::move(end));
-  if (end.how == How::kHostFailed && grew(before.counts.refused_processes, after.counts.refused_processes)) {
+  if (end.how == How::kHostFailed && !started &&
+      grew(before.counts.refused_processes, after.counts.refused_processes)) {
     end.how = How::kPrepareFailed;
     end.limit = out_of_processes(after.counts.processes_max);
     return end;
   }
-  auto limit = reached_limit(end, machine, limits, before, after);
+  auto limit = reached_limit(end, machine, limits, states, children);
   if (limit && failed(end)) {
     end.limit = std::move(limit);
   } else if (limit && has_run(end)) {

@@ -1,6 +1,7 @@
 #include "machines/sandbox/sandbox.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 
@@ -12,6 +13,7 @@
 #include "machines/sandbox/artifact_folder.h"
 #include "machines/sandbox/command_pump.h"
 #include "machines/sandbox/disk_watch.h"
+#include "machines/sandbox/folder_entries.h"
 #include "machines/sandbox/machine_disk.h"
 #include "machines/sandbox/machine_folder.h"
 #include "machines/sandbox/machine_limits.h"
@@ -31,10 +33,17 @@ constexpr std::chrono::milliseconds kJailTrialLimit{5'000};
 constexpr int kJailTrialsMax = 3;
 constexpr std::chrono::milliseconds kStopLimit{40'000};  // longer than the kernel is given to end a jail
 constexpr std::chrono::milliseconds kStopPollInterval{200};
+constexpr std::int64_t kFileTimeGrain = 20'000'000;  // file times in ns may be this much behind the clock
 constexpr std::size_t kResidentFileMax = std::size_t{1} << 20;
 constexpr const char* kMachineStopped = "the machine was stopped while the command ran";
 constexpr const char* kImage = "image";
 constexpr const char* kWatched = "watched";
+
+std::int64_t wall_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 std::string init_beside_us() {
   std::error_code failed;
@@ -118,7 +127,7 @@ struct Sandbox::Impl {
       : jail(std::move(made)),
         spawner(starter),
         limits(jail.limits.data_dir, jail.limits.machine_processes, jail.limits.use_cgroups),
-        disks(jail.limits.data_dir, spawner, running_commands, jail.limits.use_images),
+        disks(jail.limits.data_dir, spawner, running_commands, jail.limits.use_images, jail.limits.on_disk),
         watch(disks.root(), running_commands) {}
 
   base::Result<JailSettings> settings_of(const schemas::Machine& machine, const std::string& name,
@@ -127,6 +136,8 @@ struct Sandbox::Impl {
                        const RunningCommand& command, const CancelToken& stop, const CommandHooks& hooks);
   CommandResult run(const CommandRequest& request, const CancelToken& stop, const CommandHooks& hooks);
   LimitState limit_state(const std::string& name, const MachinePaths& paths) const;
+  // True if a command has written a file of the largest allowed size since then.
+  bool has_full_file(const MachinePaths& paths, std::int64_t since_ns) const;
   CommandResult run_trial();
   base::Status end_all(const schemas::Machine& machine, const CancelToken& cancel);
 };
@@ -147,6 +158,11 @@ LimitState Sandbox::Impl::limit_state(const std::string& name, const MachinePath
   return {limits.counts(name), paths.image && is_full(disks.root(), paths.folder)};
 }
 
+bool Sandbox::Impl::has_full_file(const MachinePaths& paths, std::int64_t since_ns) const {
+  const base::Fd folder = open_folder(disks.root(), paths.folder);
+  return folder && has_large_file(folder.get(), jail.limits.file_bytes, since_ns);
+}
+
 CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSettings jail_settings,
                                     const std::string& name, const RunningCommand& command,
                                     const CancelToken& stop, const CommandHooks& hooks) {
@@ -158,14 +174,18 @@ CommandResult Sandbox::Impl::run_at(const CommandRequest& request, JailSettings 
   const JailInitLimits jail_init_limits =
       jail_limits(request.machine, jail.limits, jail_settings, request.timeout);
   const LimitState before = limit_state(name, jail_settings.paths);
+  const std::int64_t started_ns = wall_ns() - kFileTimeGrain;
   auto handles = start_jail(request, jail, jail_settings, spawner);
   if (!handles) return result_of_error(handles.error());
-  CommandResult end = CommandPump(std::move(*handles), stop, command.end_fd(), hooks)
-                          .run(request.timeout, request.output_grace);
+  CommandPump pump(std::move(*handles), stop, command.end_fd(), hooks);
+  CommandResult end = pump.run(request.timeout, request.output_grace);
   const std::string end_reason = command.end_reason();
-  if (end_reason.empty())
-    end = with_reached_limit(std::move(end), request.machine, jail_init_limits, before,
-                             limit_state(name, jail_settings.paths));
+  if (end_reason.empty()) {
+    const ChildEvidence children{pump.usage(),
+                                 may_have_full_file(end) && has_full_file(jail_settings.paths, started_ns)};
+    end = with_reached_limit(std::move(end), request.machine, jail_init_limits, pump.has_started(),
+                             {.before = before, .after = limit_state(name, jail_settings.paths)}, children);
+  }
   if (end_reason == kDiskFull) end = killed_for_disk(std::move(end), request.machine);
   if (!has_run(end) || end_reason == kMachineStopped) return end;
   CollectedArtifacts collected = artifacts->collect();
@@ -188,6 +208,7 @@ CommandResult Sandbox::Impl::run(const CommandRequest& request, const CancelToke
   auto made = settings_of(request.machine, name, std::move(*paths));
   if (!made) return with_client_message(result_of_error(made.error()));
   CommandResult end = run_at(request, std::move(*made), name, *command, stop, hooks);
+  if (end.how != CommandResult::How::kExited || end.exit_code != 0) disks.check(request.machine.id);
   return with_client_message(std::move(end), command->end_reason());
 }
 

@@ -41,6 +41,10 @@ class Sandbox final : public Driver {
     // Features that are used if the host supports them. Tests switch them off to cover hosts without them.
     bool use_cgroups = true;
     bool use_images = true;
+    // Called when the image of a machine is mounted first, when it turns out to be read-only because the
+    // host's disk failed or was full, and when it is whole again. On the thread of a command; it must not
+    // block.
+    std::function<void(const base::Uuid& machine, bool is_writable)> on_disk = {};
   };
 
   // Starts a trial jail; blocks for up to some seconds. Error: jails do not work on this host; the message

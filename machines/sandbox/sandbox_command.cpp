@@ -209,6 +209,13 @@ base::Result<base::Pipe> output_pipe(uid_t uid) {
   return pipe;
 }
 
+base::Result<base::Fd> input_of(const CommandRequest& request) {
+  if (!request.input_file) return process::memory_file(request.input);
+  base::Fd copy(::fcntl(request.input_file->get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy) return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
+  return copy;
+}
+
 struct BothEnds {
   JailFds theirs;
   JailLink link;
@@ -228,7 +235,7 @@ base::Result<BothEnds> make_ends(const CommandRequest& request, const JailParts&
   if (!filter) return std::move(filter.error());
   auto etc = etc_files(jail_settings.network);
   if (!etc) return std::move(etc.error());
-  auto input = process::memory_file(request.input);
+  auto input = input_of(request);
   if (!input) return std::move(input.error());
   auto output = output_pipe(jail_settings.uid);
   if (!output) return std::move(output.error());

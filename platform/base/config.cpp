@@ -38,8 +38,11 @@ class ConfigReader {
     }
     if (!simdjson::validate_utf8(text)) return add(sources_.file_name, "the file is not UTF-8");
     try {
-      const YAML::Node root = YAML::Load(text);
-      if (root.IsNull()) return;
+      const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+      if (documents.size() > 1)
+        return add(place(documents[1]), "a second YAML document begins here; the file must have one");
+      if (documents.empty() || documents[0].IsNull()) return;
+      const YAML::Node& root = documents[0];
       if (!root.IsMap()) return add(place(root), "the file must be a map of settings");
       take_map(root, "");
     } catch (const YAML::Exception& problem) {

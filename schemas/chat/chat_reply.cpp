@@ -82,11 +82,24 @@ void add_count(std::optional<std::int64_t>& to, const std::optional<std::int64_t
   if (count) to = to.value_or(0) + *count;
 }
 
+// Than its content and refusal.
+bool has_no_more(const ChatPiece& piece) {
+  return piece.reasoning.empty() && piece.tool_calls.empty() && piece.finish_reason.empty() &&
+         piece.logprobs.is_null() && piece.extra.is_null() && piece.reasoning_state.empty();
+}
+
 void keep_larger(std::optional<std::int64_t>& to, const std::optional<std::int64_t>& count) {
   if (count) to = std::max(to.value_or(0), *count);
 }
 
 }  // namespace
+
+bool is_empty(const ChatPiece& piece) { return !piece.content && !piece.refusal && has_no_more(piece); }
+
+bool is_blank(const ChatPiece& piece) {
+  return (!piece.content || piece.content->empty()) && (!piece.refusal || piece.refusal->empty()) &&
+         has_no_more(piece);
+}
 
 void add(ChatUsage& to, const ChatUsage& usage) {
   to.prompt += usage.prompt;

@@ -92,6 +92,10 @@ struct ChatPiece {
   Json logprobs, extra;
   std::string reasoning_state;  // with or before the finish_reason
 };
+// True: nothing but the index is set. An empty text is something: the upstream sent it.
+bool is_empty(const ChatPiece& piece);
+// True: the piece has no content, only the beginning of a choice. An empty text is nothing.
+bool is_blank(const ChatPiece& piece);
 // The data of a stream that is known at its end; some members are set at its beginning.
 struct ChatMetadata {
   std::string id, model, service_tier, system_fingerprint;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "schemas/chat/chat_quick.h"
 #include "schemas/chat/chat_reply.h"
@@ -13,7 +14,7 @@ namespace millrace::schemas {
 namespace {
 
 // Never sent to an upstream: they are members of ChatRequest, or the gateway honours or reports them.
-constexpr std::array<std::string_view, 14> kChatOwn{"model",
+constexpr std::array<std::string_view, 16> kChatOwn{"model",
                                                     "stream",
                                                     "stream_options",
                                                     "deferred",
@@ -25,6 +26,8 @@ constexpr std::array<std::string_view, 14> kChatOwn{"model",
                                                     "automatic_tool_execution",
                                                     "disable_automatic_function_calling",
                                                     "priority",
+                                                    "run_at",
+                                                    "delay",
                                                     "correlation_id",
                                                     "credentials"};
 // Of these and of the reserved parameters, those that are always dropped.
@@ -60,15 +63,15 @@ void report(FieldReader& reader, std::string_view field, std::string msg, std::s
 
 // Reports names in a choice that are not in `names`.
 void check_chosen(FieldReader& reader, std::string_view field, const std::vector<std::string>& chosen,
-                  const std::vector<std::string>& names) {
+                  const std::set<std::string_view>& names) {
   for (const std::string& each : chosen)
-    if (std::find(names.begin(), names.end(), each) == names.end())
-      return report(reader, field, "There is no tool of this name", "value_error");
+    if (!names.contains(each)) return report(reader, field, "There is no tool of this name", "value_error");
 }
 
 void check_choices(FieldReader& reader, const ChatRequestDraft& draft) {
   if (!draft.mcp_servers.empty()) return;  // the names of their tools are not known here
-  const auto& functions = draft.tools.empty() ? draft.functions : draft.tools;
+  const auto& given = draft.tools.empty() ? draft.functions : draft.tools;
+  const std::set<std::string_view> functions(given.begin(), given.end());
   check_chosen(reader, "tool_choice", draft.chosen, functions);
   check_chosen(reader, "function_call", draft.chosen_function, functions);
 }
@@ -89,6 +92,9 @@ void check_together(FieldReader& reader, const ChatRequestDraft& draft, const Js
     report(reader, "top_logprobs", "Only together with `logprobs`: true", "value_error");
   if (draft.wants_audio && !given(body, "audio"))
     report(reader, "audio", "Field required when `modalities` has audio", "missing");
+  for (const char* each : {"run_at", "delay"})
+    if (given(body, each) && !draft.deferred)
+      report(reader, each, "Only together with `deferred`: true", "value_error");
   if (draft.n > 1 && !draft.mcp_servers.empty())
     report(reader, "n", "Input should be 1 together with `mcp_servers`", "value_error");
   check_choices(reader, draft);
@@ -203,7 +209,7 @@ ChatRequest formed(ChatRequestDraft draft, Json body) {
 }  // namespace
 
 tl::expected<ChatRequest, Refusal> parse_chat_request(std::string& body) {
-  auto read = read_json(body);
+  auto read = read_json(body, kJsonValuesMax, Numbers::kExact);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
   fill_from_settings(read->value);
   ChatRequestDraft draft;

@@ -10,6 +10,7 @@
 
 #include "schemas/dropped.h"
 #include "schemas/field.h"
+#include "schemas/jobs/job_start.h"
 #include "schemas/json/json.h"
 #include "schemas/key_access.h"
 
@@ -72,14 +73,15 @@ struct ChatRequest {
   bool stream = false, include_usage = false, include_obfuscation = false;
   bool has_stream_options = false;  // for streams only: not part of a chat_spec
   bool deferred = false;
-  std::string metadata;        // as JSON, for the job; empty: none. `body` has it, too
-  bool strict = false;         // ?strict=true: set by the handler
-  std::string tenant;          // set by the handler and by the runner; not part of the spec
-  AllowList allowed_models;    // of the key, set by the handler; also for fallbacks
-  AllowList allowed_servers;   // MCP servers; set by the handler, not part of the spec
-  bool cap_output = false;     // always send a limit of the answer (output_cap): set by the caller
-  bool old_functions = false;  // the request used the deprecated form; the response uses it too
-  bool needs_format = false;   // response_format is not text
+  std::optional<JobStart> start;  // of a deferred request; not part of a chat_spec
+  std::string metadata;           // as JSON, for the job; empty: none. `body` has it, too
+  bool strict = false;            // ?strict=true: set by the handler
+  std::string tenant;             // set by the handler and by the runner; not part of the spec
+  AllowList allowed_models;       // of the key, set by the handler; also for fallbacks
+  AllowList allowed_servers;      // MCP servers; set by the handler, not part of the spec
+  bool cap_output = false;        // always send a limit of the answer (output_cap): set by the caller
+  bool old_functions = false;     // the request used the deprecated form; the response uses it too
+  bool needs_format = false;      // response_format is not text
   int n = 1;
   int priority = 0;  // deferred: -100 to 100
   bool execute_tools = true;

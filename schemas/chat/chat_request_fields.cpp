@@ -350,6 +350,8 @@ constexpr std::array kMore{
          into_chat<&ChatRequestDraft::other_execute_tools>),
     integer("priority", -100, 100, "Priority of a deferred request; higher values run first",
             into_chat<&ChatRequestDraft::priority>, "0"),
+    run_at_field<ChatRequestDraft, &ChatRequestDraft::start>(),
+    delay_field<ChatRequestDraft, &ChatRequestDraft::start>(),
     text("correlation_id", "Reserved"),
     custom("credentials", &read_credentials,
            R"({"oneOf":[{"type":"array"},{"type":"object"},{"type":"null"}]})", "Reserved"),

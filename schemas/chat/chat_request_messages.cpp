@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "platform/base/base64.h"
 #include "schemas/chat/chat_request_fields.h"
@@ -197,7 +198,7 @@ constexpr std::array<std::string_view, 6> kRoles{"system",    "developer", "user
 
 // The struct that a message's table fills, and the pending old-form function calls of earlier messages.
 struct Message {
-  std::vector<std::string>& functions;
+  std::set<std::string, std::less<>>& functions;
   std::vector<NamedUrl>& urls;
   std::string role;
   std::string name;
@@ -214,7 +215,7 @@ void store_call_id(void* object, FieldReader&, const Json&) {
   static_cast<Message*>(object)->has_call_id = true;
 }
 void store_function(void* object, FieldReader& reader, const Json& value) {
-  static_cast<Message*>(object)->functions.emplace_back(*reader.text(value));
+  static_cast<Message*>(object)->functions.emplace(*reader.text(value));
 }
 void read_message_content(void* object, FieldReader& reader, const Json& value) {
   auto& message = *static_cast<Message*>(object);
@@ -291,8 +292,7 @@ void check_role(FieldReader& reader, const Message& message, const Json& value) 
   if (role == "tool" && !message.has_call_id) missing(reader, "tool_call_id");
   if (role != "function") return;
   if (message.name.empty()) return missing(reader, "name");
-  const auto& called = message.functions;
-  if (std::find(called.begin(), called.end(), message.name) != called.end()) return;
+  if (message.functions.contains(message.name)) return;
   const FieldReader::Inside member(reader, "name");
   reader.problem("No earlier message has a function_call of this name", "value_error");
 }
@@ -308,7 +308,7 @@ void read_chat_messages(void* object, FieldReader& reader, const Json& value) {
   if (!value.is_array())
     return reader.problem("Input should be a string or a list of messages", "list_type", &value);
   draft.has_messages = !value.empty();
-  std::vector<std::string> functions;
+  std::set<std::string, std::less<>> functions;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
     Message message{.functions = functions, .urls = draft.urls, .role = {}, .name = {}};

@@ -169,7 +169,7 @@ std::span<const Field> embedding_request_fields() { return kEmbeddingTable; }
 tl::expected<EmbeddingRequest, Refusal> parse_embedding_request(std::string& body) {
   if (body.size() > kJsonTokensMax && more_json_tokens_than(kJsonTokensMax, body))
     return tl::make_unexpected(too_many_tokens());
-  auto read = read_json(body, kValuesMax);
+  auto read = read_json(body, kValuesMax, Numbers::kExact);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
   EmbeddingRequestDraft draft;
   FieldReader reader("body", *read);

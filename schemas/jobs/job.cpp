@@ -22,8 +22,9 @@ const KindNames& names(Kind kind) {
 }
 
 constexpr std::string_view kWaking = "wake_in_progress";
-constexpr std::array<std::string_view, 7> kPublicNames = {"queued",    "running", "succeeded", "failed",
-                                                          "cancelled", "expired", kWaking};
+constexpr std::string_view kScheduled = "scheduled";
+constexpr std::array<std::string_view, 8> kPublicNames = {"queued",    "running", "succeeded", "failed",
+                                                          "cancelled", "expired", kWaking,     kScheduled};
 
 }  // namespace
 
@@ -73,10 +74,13 @@ std::string_view public_name(JobStatus status) {
   return {};
 }
 
-std::string_view public_status(JobStatus status, bool waking) {
+std::string_view public_status(JobStatus status, bool waking, bool scheduled) {
+  if (scheduled) return kScheduled;
   return waking ? kWaking : public_name(status);
 }
-std::string_view public_status(const JobView& job) { return public_status(job.status, job.waking); }
+std::string_view public_status(const JobView& job) {
+  return public_status(job.status, job.waking, job.scheduled);
+}
 
 std::optional<std::string_view> known_status(std::string_view name) {
   const auto* found = std::find(kPublicNames.begin(), kPublicNames.end(), name);

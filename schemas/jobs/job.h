@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "platform/base/clock.h"
 #include "platform/base/ids.h"
@@ -50,8 +51,8 @@ enum class JobStatus : std::uint8_t {
   kExpired = 6,
 };
 std::string_view public_name(JobStatus status);  // "running" for kWaiting
-// `waking`: queued, and its machine is not awake: "wake_in_progress".
-std::string_view public_status(JobStatus status, bool waking);
+// `waking`: queued, and its machine is not awake: "wake_in_progress". `scheduled`: queued until its run_at.
+std::string_view public_status(JobStatus status, bool waking, bool scheduled = false);
 struct JobView;
 std::string_view public_status(const JobView& job);
 // The static text of a public status; nullopt: there is no such status.
@@ -61,6 +62,9 @@ constexpr bool is_terminal(JobStatus s) { return s >= JobStatus::kSucceeded; }
 // Whether a job may run again after a lost attempt; fixed at submission. An at-most-once job never returns to
 // the queue after it was claimed.
 enum class Rerun : std::uint8_t { kAtLeastOnce = 0, kAtMostOnce = 1 };
+
+// When a job starts at the earliest, as its request says: a wall time, or a time from its acceptance on.
+using JobStart = std::variant<base::WallTime, std::chrono::milliseconds>;
 
 // A job's error as stored and as returned by the API: {code, message, param?}.
 struct JobError {
@@ -82,8 +86,10 @@ struct JobView {
   int attempt = 0;           // number of attempts; the one that joins the parts of a split job does not count
   std::int64_t version = 1;  // of its newest event
   bool cancel_requested = false;
-  bool waking = false;  // queued, and its machine is not awake: the API shows "wake_in_progress"
+  bool waking = false;     // queued, and its machine is not awake: the API shows "wake_in_progress"
+  bool scheduled = false;  // queued until `run_at`: the API shows "scheduled"
   base::WallTime created_at{};
+  std::optional<base::WallTime> run_at{};  // only while it is scheduled
   std::optional<base::WallTime> started_at, completed_at;
   base::WallTime deadline{};                        // a job not started before it expires
   std::optional<base::WallTime> result_expires_at;  // of a terminal job: when the result is deleted
@@ -95,7 +101,7 @@ struct JobView {
 };
 
 // One entry of a job's history. Versions have no gaps and start at 1. Version 1, at created_at, is `queued`,
-// or `wake_in_progress` for a job that waited for its machine.
+// `wake_in_progress` for a job that waited for its machine, or `scheduled` for one with a run_at.
 struct JobEvent {
   std::int64_t version = 0;
   base::WallTime at{};
@@ -114,7 +120,8 @@ struct JobChange {
   std::string tenant;
   std::int64_t version = 0;
   JobStatus status = JobStatus::kQueued;
-  bool waking = false;  // queued, and its machine is not awake
+  bool waking = false;     // queued, and its machine is not awake
+  bool scheduled = false;  // queued until its run_at
   friend bool operator==(const JobChange&, const JobChange&) = default;
 };
 

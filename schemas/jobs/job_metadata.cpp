@@ -27,6 +27,19 @@ Metadata read_metadata(FieldReader& reader, const Json& value) {
   return pairs;
 }
 
+Metadata read_metadata_text(FieldReader& reader, const Json& value) {
+  const bool is_list = value.is_array();
+  if (is_list && value.size() != 1) {
+    reader.problem("Input should be one JSON object", "dict_type");
+    return {};
+  }
+  const auto text = reader.text(is_list ? value[0] : value);
+  const auto metadata = Json::parse(text.value_or(""), nullptr, false);
+  if (metadata.is_object()) return read_metadata(reader, metadata);
+  reader.problem("Input should be a JSON object", "dict_type");
+  return {};
+}
+
 std::string metadata_json(const Metadata& metadata) {
   if (metadata.empty()) return {};
   JsonObject out;

@@ -31,4 +31,13 @@ void read_metadata_into(void* object, FieldReader& reader, const Json& value) {
   static_cast<Object*>(object)->*Member = metadata_json(read_metadata(reader, value));
 }
 
+// The same for a form or a query, which has the object as JSON text; of a form it is a list of one.
+inline constexpr std::string_view kMetadataTextSchema =
+    R"({"type":"string","contentMediaType":"application/json"})";
+Metadata read_metadata_text(FieldReader& reader, const Json& value);
+template <class Object, auto Member>
+void read_metadata_text_into(void* object, FieldReader& reader, const Json& value) {
+  static_cast<Object*>(object)->*Member = metadata_json(read_metadata_text(reader, value));
+}
+
 }  // namespace millrace::schemas

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "schemas/chat/chat_text.h"
 #include "schemas/json/json_number.h"
 #include "schemas/json/json_string.h"
+#include "schemas/json/json_text.h"
 #include "schemas/json/json_tree.h"
 
 namespace millrace::schemas {
@@ -21,13 +24,17 @@ constexpr std::size_t tokens_of(std::size_t values) { return 5 * values + 2; }
 
 std::string too_many(std::size_t values) { return "it has more than " + std::to_string(values) + " values"; }
 
+base::Error refusal(std::string_view what) {
+  return base::error(base::Code::kBadRequest, "The body is not a valid JSON object: " + std::string(what));
+}
+
 // Walks the whole document once, which validates all of it, and builds the tree.
 class Walk {
  public:
-  Walk(std::string& body, std::size_t values_max, JsonBody& out)
-      : end_(body.data() + body.size()), values_max_(values_max), out_(out) {}
+  Walk(std::string& body, std::size_t values_max, Numbers numbers, JsonBody& out)
+      : end_(body.data() + body.size()), values_max_(values_max), numbers_(numbers), out_(out) {}
 
-  // False: `what()` has the reason.
+  // False: see error().
   bool object(sj::object object, Json& out, int depth) {
     if (depth > kJsonDepthMax) return refuse("nested deeper than 64 levels");
     out = Json::object();
@@ -40,12 +47,15 @@ class Walk {
       auto& name = key.get_ref<std::string&>();
       auto [at, inserted] = out.emplace(std::move(name), nullptr);
       if (!inserted) return refuse("an object has the same key twice");
-      if (!value(field.value(), at.value(), depth)) return false;
+      if (!value(field.value(), at.value(), depth)) return fail_at(at.key());
     }
     return true;
   }
 
-  const std::string& what() const { return what_; }
+  base::Error error() const {
+    if (!changed_number_) return refusal(what_);
+    return base::error(base::Code::kBadRequest, place_ + ": " + what_, place_);
+  }
 
  private:
   bool value(sj::value value, Json& out, int depth) {
@@ -88,7 +98,8 @@ class Walk {
     out = Json::array();
     for (auto each : array) {
       sj::value item;
-      if (!ok(each.get(item)) || !value(item, out.emplace_back(), depth)) return false;
+      if (!ok(each.get(item))) return false;
+      if (!value(item, out.emplace_back(), depth)) return fail_at(std::to_string(out.size() - 1));
     }
     return true;
   }
@@ -114,10 +125,33 @@ class Walk {
 
   // A number that simdjson rejects has too many digits, too large an exponent, or is invalid.
   bool large_number(std::string_view token, Json& out) {
+    token = token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
     const auto number = json_number(token);
     if (!number) return refuse("it has an invalid number");
     out = *number;
-    return true;
+    if (numbers_ == Numbers::kNearest || keeps_value(token)) return true;
+    if (numbers_ == Numbers::kSpelled) {
+      out = spelled_number(token);
+      return true;
+    }
+    changed_number_ = true;
+    constexpr std::size_t kShown = 40;
+    const bool is_cut = token.size() > kShown;
+    const bool is_in_range = std::abs(*number) < std::numeric_limits<double>::max();
+    return refuse("the number " + std::string(token.substr(0, kShown)) + (is_cut ? "..." : "") +
+                  " cannot be passed on unchanged: it " +
+                  (is_in_range ? "does not fit into 64 bits" : "is beyond the range of a double") +
+                  "; send it as a string");
+  }
+
+  // Collects the place of a number, from the inside to the outside.
+  bool fail_at(std::string_view step) {
+    constexpr std::size_t kStepMax = 64;
+    if (!changed_number_) return false;
+    std::string place(cut_text(step, kStepMax));
+    if (!place_.empty()) place.append(".").append(place_);
+    place_ = std::move(place);
+    return false;
   }
 
   // We may modify the body; simdjson returns it as const.
@@ -152,13 +186,17 @@ class Walk {
 
   const char* end_;
   const std::size_t values_max_;
+  const Numbers numbers_;
   JsonBody& out_;
   std::size_t values_ = 0;
   std::string what_;
+  bool changed_number_ = false;
+  std::string place_;  // of that number
 };
 
 void put_back(Json& node, const std::vector<std::string_view>& long_strings) {
-  if (const auto* binary = node.get_ptr<const Json::binary_t*>()) {
+  const auto* binary = node.get_ptr<const Json::binary_t*>();
+  if (binary != nullptr && !spelling_of(node)) {
     node = long_strings[binary->subtype()];
   } else if (node.is_structured()) {
     for (Json& each : node) put_back(each, long_strings);
@@ -166,10 +204,6 @@ void put_back(Json& node, const std::vector<std::string_view>& long_strings) {
 }
 
 constexpr std::string_view kSomethingFollows = "it has content after the object";
-
-base::Error refusal(std::string_view what) {
-  return base::error(base::Code::kBadRequest, "The body is not a valid JSON object: " + std::string(what));
-}
 
 // Explains why the body does not begin with an object; empty: it does.
 std::string_view no_object(std::string_view body) {
@@ -201,7 +235,7 @@ base::Error refusal(simdjson::error_code code, std::string_view body) {
   return refusal(simdjson::error_message(code));
 }
 
-base::Result<JsonBody> read(sj::parser& parser, std::string& body, std::size_t values_max) {
+base::Result<JsonBody> read(sj::parser& parser, std::string& body, std::size_t values_max, Numbers numbers) {
   if (const auto why = no_object(body); !why.empty()) return refusal(why);
   sj::document document;
   const auto padded = simdjson::padded_string_view(body.data(), body.size(), body.capacity());
@@ -209,8 +243,8 @@ base::Result<JsonBody> read(sj::parser& parser, std::string& body, std::size_t v
   sj::object object;
   if (const auto code = document.get_object().get(object)) return refusal(code, body);
   JsonBody out;
-  Walk walk(body, values_max, out);
-  if (!walk.object(object, out.value, 1)) return refusal(walk.what());
+  Walk walk(body, values_max, numbers, out);
+  if (!walk.object(object, out.value, 1)) return walk.error();
   const char* rest = nullptr;
   if (document.current_location().get(rest) == simdjson::SUCCESS) return refusal(kSomethingFollows);
   return out;
@@ -225,19 +259,20 @@ sj::parser& shared_parser() {
 
 std::optional<std::string_view> JsonBody::text(const Json& node) const {
   if (const auto* text = node.get_ptr<const Json::string_t*>()) return *text;
-  if (const auto* binary = node.get_ptr<const Json::binary_t*>()) return long_strings[binary->subtype()];
-  return std::nullopt;
+  const auto* binary = node.get_ptr<const Json::binary_t*>();
+  if (binary == nullptr || spelling_of(node)) return std::nullopt;
+  return long_strings[binary->subtype()];
 }
 
-base::Result<JsonBody> read_json(std::string& body, std::size_t values_max) {
+base::Result<JsonBody> read_json(std::string& body, std::size_t values_max, Numbers numbers) {
   if (body.empty()) return JsonBody{.value = Json::object(), .long_strings = {}};
   const std::size_t tokens_max = tokens_of(values_max);
   if (body.size() > tokens_max && more_json_tokens_than(tokens_max, body))
     return refusal(too_many(values_max));
   if (body.capacity() < body.size() + kJsonPadding) body.reserve(body.size() + kJsonPadding);
-  if (body.size() <= kSharedParserMax) return read(shared_parser(), body, values_max);
+  if (body.size() <= kSharedParserMax) return read(shared_parser(), body, values_max, numbers);
   const auto own = std::make_unique<sj::parser>();
-  return read(*own, body, values_max);
+  return read(*own, body, values_max, numbers);
 }
 
 Json whole(JsonBody body) {
@@ -298,8 +333,13 @@ void append_value(std::string& out, const Json& value) {
     case Json::value_t::null:
       out += "null";
       return;
-    case Json::value_t::number_float:
     case Json::value_t::binary:
+      if (const auto spelling = spelling_of(value)) {
+        out += *spelling;
+        return;
+      }
+      break;
+    case Json::value_t::number_float:
     case Json::value_t::discarded:
       break;
   }

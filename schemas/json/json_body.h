@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,12 +27,19 @@ struct JsonBody {
   std::optional<std::string_view> text(const Json& node) const;
 };
 
+// What happens to numbers whose value a tree does not keep (json_number.h, keeps_value).
+enum class Numbers : std::uint8_t {
+  kNearest,  // the nearest double, beyond the range the largest; for bodies whose numbers are all checked
+  kExact,    // refused; the error names the place
+  kSpelled,  // the spelling stays (kSpelledNumber)
+};
+
 // `body` needs kJsonPadding bytes of capacity past its end. It is modified (see above), so compute
 // fingerprints first. An empty body counts as `{}`. kBadRequest: not an object, not UTF-8, a lone surrogate,
-// a duplicate key, deeper than kJsonDepthMax, more than `values_max` values. A number outside the integer
-// range becomes a double; outside the double range it becomes the largest double of its sign. Thread-safe for
-// different bodies.
-base::Result<JsonBody> read_json(std::string& body, std::size_t values_max = kJsonValuesMax);
+// a duplicate key, deeper than kJsonDepthMax, more than `values_max` values, a number that `numbers` refuses.
+// Thread-safe for different bodies.
+base::Result<JsonBody> read_json(std::string& body, std::size_t values_max = kJsonValuesMax,
+                                 Numbers numbers = Numbers::kNearest);
 
 // The tree with a copy of each long string in its place; the body is not needed afterwards.
 Json whole(JsonBody body);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -46,6 +48,23 @@ std::optional<double> json_number(std::string_view text) {
   if (!is_number(text)) return std::nullopt;
   constexpr double kLargest = std::numeric_limits<double>::max();
   return std::clamp(std::strtod(std::string(text).c_str(), nullptr), -kLargest, kLargest);
+}
+
+bool keeps_value(std::string_view number) {
+  const std::string text(number);
+  const double nearest = std::strtod(text.c_str(), nullptr);
+  if (!std::isfinite(nearest)) return false;
+  if (text.find_first_of(".eE") != std::string::npos) return true;
+  std::int64_t whole = 0;
+  std::uint64_t whole_unsigned = 0;
+  const char* const end = text.data() + text.size();
+  if (std::from_chars(text.data(), end, whole).ec == std::errc()) return true;
+  if (std::from_chars(text.data(), end, whole_unsigned).ec == std::errc()) return true;
+  constexpr std::size_t kDoubleDigitsMax = 400;  // and a sign
+  std::array<char, kDoubleDigitsMax> digits{};
+  const auto [last, failed] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), nearest, std::chars_format::fixed, 0);
+  return failed == std::errc() && std::string_view(digits.data(), last) == text;
 }
 
 namespace {

@@ -54,6 +54,12 @@ std::size_t plain_run(std::string_view text) {
 
 }  // namespace
 
+std::string_view cut_text(std::string_view utf8, std::size_t bytes_max) {
+  if (utf8.size() <= bytes_max) return utf8;
+  while (bytes_max > 0 && (static_cast<unsigned char>(utf8[bytes_max]) & 0xC0U) == 0x80U) --bytes_max;
+  return utf8.substr(0, bytes_max);
+}
+
 std::size_t characters(std::string_view utf8) {
   return static_cast<std::size_t>(std::count_if(
       utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));

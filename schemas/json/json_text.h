@@ -7,6 +7,9 @@ namespace millrace::schemas {
 
 std::size_t characters(std::string_view utf8);  // code points
 
+// `utf8` of at most `bytes_max` bytes, cut between characters.
+std::string_view cut_text(std::string_view utf8, std::size_t bytes_max);
+
 // Appends `text` (UTF-8) as a JSON string with quotes.
 void append_json_string(std::string& out, std::string_view text);
 

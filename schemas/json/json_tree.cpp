@@ -6,6 +6,8 @@
 
 #include <simdjson.h>
 
+#include "schemas/json/json_number.h"
+
 namespace millrace::schemas {
 namespace {
 
@@ -89,12 +91,23 @@ bool is_shallow(std::string_view text, int depth_max) {
   return true;
 }
 
+// Keeps the spelling of numbers that would change.
+class SpellingReader : public nlohmann::detail::json_sax_dom_parser<Json> {
+ public:
+  explicit SpellingReader(Json& out) : json_sax_dom_parser(out, false) {}
+  bool number_float(double value, const std::string& spelling) {
+    if (keeps_value(spelling)) return json_sax_dom_parser::number_float(value, spelling);
+    return binary(spelled_number(spelling).get_binary());
+  }
+};
+
 // Rare cases: JSON that simdjson rejects (a number with too many digits), and errors that it does not detect
 // (an escaped lone surrogate).
 std::optional<Json> parse_slowly(std::string_view text, int depth_max) {
   if (!is_shallow(text, depth_max)) return std::nullopt;
-  Json value = Json::parse(text, nullptr, false);
-  if (value.is_discarded()) return std::nullopt;
+  Json value;
+  SpellingReader reader(value);
+  if (!Json::sax_parse(text, &reader)) return std::nullopt;
   return value;
 }
 
@@ -122,6 +135,24 @@ std::optional<Json> parse_json(std::string_view text, int depth_max) {
   return parse_by(*std::make_unique<dom::parser>(), text, depth_max);
 }
 
+Json spelled_number(std::string_view spelling) {
+  return Json::binary(Json::binary_t::container_type(spelling.begin(), spelling.end()), kSpelledNumber);
+}
+
+std::optional<std::string_view> spelling_of(const Json& value) {
+  const auto* binary = value.get_ptr<const Json::binary_t*>();
+  if (binary == nullptr || !binary->has_subtype() || binary->subtype() != kSpelledNumber) return std::nullopt;
+  return std::string_view(reinterpret_cast<const char*>(binary->data()), binary->size());
+}
+
+void round_numbers(Json& tree) {
+  if (const auto spelling = spelling_of(tree)) {
+    tree = json_number(*spelling).value_or(0);
+  } else if (tree.is_structured()) {
+    for (Json& each : tree) round_numbers(each);
+  }
+}
+
 std::size_t text_bytes(const Json& tree) {
   if (const auto* text = tree.get_ptr<const std::string*>()) return text->size();
   std::size_t bytes = 0;
@@ -129,6 +160,16 @@ std::size_t text_bytes(const Json& tree) {
     for (const Json& each : tree) bytes += text_bytes(each);
   if (tree.is_object())
     for (const auto& [name, each] : tree.items()) bytes += name.size() + text_bytes(each);
+  return bytes;
+}
+
+std::size_t tree_bytes(const Json& tree) {
+  std::size_t bytes = sizeof(Json);
+  if (const auto* text = tree.get_ptr<const std::string*>()) bytes += text->size();
+  if (tree.is_array())
+    for (const Json& each : tree) bytes += tree_bytes(each);
+  if (tree.is_object())
+    for (const auto& [name, each] : tree.items()) bytes += name.size() + tree_bytes(each);
   return bytes;
 }
 

@@ -19,9 +19,12 @@ simdjson::ondemand::parser& shared_parser();
 
 // Parses a JSON text from outside, including all strings. If an object has a key twice, the last value
 // counts. nullopt: not JSON, not UTF-8, a number outside the double range, or deeper than `depth_max`.
+// Integers within that range that would change keep their spelling (kSpelledNumber).
 std::optional<Json> parse_json(std::string_view text, int depth_max);
 
 // The total bytes of all strings and member names of a tree.
 std::size_t text_bytes(const Json& tree);
+// About the bytes that a tree occupies: its texts and names, and its values.
+std::size_t tree_bytes(const Json& tree);
 
 }  // namespace millrace::schemas

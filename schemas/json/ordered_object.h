@@ -142,7 +142,7 @@ class OrderedObject {
     return std::lexicographical_compare_three_way(
         left.begin(), left.end(), right.begin(), right.end(), [](const auto* x, const auto* y) {
           const std::partial_ordering names = x->first <=> y->first;
-          return names == 0 ? std::partial_ordering(x->second <=> y->second) : names;
+          return std::is_eq(names) ? std::partial_ordering(x->second <=> y->second) : names;
         });
   }
 

@@ -14,6 +14,8 @@
 #include "schemas/error_body.h"
 #include "schemas/field.h"
 #include "schemas/jobs/job.h"
+#include "schemas/jobs/job_start.h"
+#include "schemas/machines/machine_file.h"
 
 // Executions of commands (docs/design/http-contract.md §1).
 namespace millrace::schemas {
@@ -36,6 +38,9 @@ struct ExecutionSpec {
   std::vector<std::string> env_names;
   std::chrono::milliseconds timeout = kTimeoutDefault;
   bool has_input = false;  // the request had bytes for stdin; also true after they were deleted
+  // A file is copied or deleted: `command` is {name(*file), path}, and the worker runs a command that does
+  // it.
+  std::optional<FileAction> file = {};
 };
 std::string to_json(const ExecutionSpec& spec);
 base::Result<ExecutionSpec> execution_spec_from_json(std::string_view json);
@@ -54,6 +59,7 @@ struct ExecutionRequest {
   std::string input;  // stdin: stored as the job's input, not in its spec
   bool retry_on_worker_loss = false;
   std::string metadata;  // as JSON, for the job; empty: none
+  std::optional<JobStart> start;
 };
 // `body`: see read_json. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields are
 // problems too.
@@ -87,8 +93,6 @@ base::Result<std::string> output_bytes(std::string_view event_data);
 inline constexpr std::string_view kWarning = "warning";
 std::string warning_event_data(std::string_view message);
 std::string warning_message(std::string_view event_data);  // empty: not such data
-// The number of bytes of an incomplete UTF-8 character at the end of `bytes`, 0 to 3; they must be held back.
-std::size_t incomplete_tail(std::string_view bytes);
 
 // A limit of the machine that a command ran into.
 bool is_machine_limit(base::Code code);

@@ -42,7 +42,15 @@ std::string_view reason(MachinePhase phase) {
   return {};
 }
 
-std::string status_json(const Machine& machine) {
+// Empty: none is known.
+std::string disk_problem(const Machine& machine, bool host_disk_low) {
+  if (machine.facts.disk == kReadOnlyDisk) return kReadOnlyDiskMessage;
+  if (!host_disk_low || machine.driver != MachineDriver::kSandbox) return {};
+  return "the disk of the machine's host is nearly full: writes on the machine may fail until its operator "
+         "frees some space";
+}
+
+std::string status_json(const Machine& machine, bool host_disk_low) {
   JsonObject out;
   out.member("phase", name(machine.phase))
       .member("reason", reason(machine.phase))
@@ -54,6 +62,8 @@ std::string status_json(const Machine& machine) {
   out.number("memory_configured_mib", machine.memory_mib);
   if (!machine.facts.limits.empty()) out.member("limits", machine.facts.limits);
   if (!machine.facts.disk.empty()) out.member("disk", machine.facts.disk);
+  if (const std::string problem = disk_problem(machine, host_disk_low); !problem.empty())
+    out.member("disk_problem", problem);
   return out.finish();
 }
 
@@ -134,7 +144,7 @@ std::optional<std::int64_t> autosleep_seconds(std::string_view text) {
   return seconds;
 }
 
-std::string machine_json(const Machine& machine, bool with_status) {
+std::string machine_json(const Machine& machine, bool with_status, bool host_disk_low) {
   JsonObject out;
   out.member("machine_id", machine_id(machine.id))
       .member("name", machine.name)
@@ -146,7 +156,7 @@ std::string machine_json(const Machine& machine, bool with_status) {
       .member("desired_state", name(machine.desired))
       .member("phase", name(machine.phase))
       .member("created_at", base::rfc3339(machine.created_at));
-  if (with_status) out.raw("status", status_json(machine));
+  if (with_status) out.raw("status", status_json(machine, host_disk_low));
   return out.finish();
 }
 

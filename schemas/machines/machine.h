@@ -68,8 +68,16 @@ base::Result<MachineSettings> machine_settings_from_json(std::string_view json);
 // How the host enforces the limits, as reported by its worker.
 struct MachineFacts {
   std::string limits;  // "cgroup-v2", "cgroup-v1": for all processes together; "rlimits": per process
-  std::string disk;    // "image": an image of that size; "watched": a command that exceeds it is stopped
+  // "image": an image of that size; "watched": a command that exceeds it is stopped; "read_only": an image
+  // whose file system has become read-only
+  std::string disk;
 };
+inline constexpr const char* kReadOnlyDisk = "read_only";
+// For the machine's owner.
+inline constexpr const char* kReadOnlyDiskMessage =
+    "the machine's disk became read-only, because the host's disk failed or was full; it is repaired once "
+    "the "
+    "other commands and logins of the machine have ended";
 
 // The address of a machine's sshd (driver sandbox: on the worker's host, while that worker runs).
 struct SshEndpoint {
@@ -117,7 +125,8 @@ std::string machine_id(const base::Uuid& id);
 // duration.
 std::optional<std::int64_t> autosleep_seconds(std::string_view text);
 
-// The machine resource as JSON text; `with_status`: includes its `status` object.
-std::string machine_json(const Machine& machine, bool with_status);
+// The machine resource as JSON text; `with_status`: includes its `status` object. `host_disk_low`: the disk
+// of its host has hardly any space left now.
+std::string machine_json(const Machine& machine, bool with_status, bool host_disk_low = false);
 
 }  // namespace millrace::schemas

@@ -46,4 +46,9 @@ std::optional<Media> media_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::span<const std::string_view> document_mimes() {
+  static constexpr std::array kMimes{kRows[0].mime, kRows[1].mime, kRows[2].mime, kRows[3].mime};
+  return kMimes;
+}
+
 }  // namespace millrace::schemas

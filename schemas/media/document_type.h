@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace millrace::schemas {
@@ -18,5 +19,6 @@ std::optional<Media> detect_media(std::string_view head);
 std::string_view name(Media media);  // "pdf", "png", "jpeg", "webp"
 std::string_view mime(Media media);  // "application/pdf", …
 std::optional<Media> media_named(std::string_view name);
+std::span<const std::string_view> document_mimes();
 
 }  // namespace millrace::schemas

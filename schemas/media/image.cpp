@@ -169,7 +169,7 @@ std::string_view bare_model_name(std::string_view model) { return model.substr(m
 std::span<const Field> image_request_fields() { return kImageTable; }
 
 tl::expected<ImageRequest, Refusal> parse_image_request(std::string& body) {
-  auto read = read_json(body);
+  auto read = read_json(body, kJsonValuesMax, Numbers::kExact);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
   ImageRequest draft;
   FieldReader reader("body", *read);

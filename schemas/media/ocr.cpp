@@ -1,12 +1,14 @@
 #include "schemas/media/ocr.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <simdjson.h>
 
 #include "platform/base/base64.h"
 #include "schemas/json/json.h"
+#include "schemas/json/json_body.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::schemas {
@@ -25,6 +27,25 @@ void append_coordinate(JsonObject& out, std::string_view name, std::optional<int
   }
 }
 
+constexpr std::string_view kDocumentMembers = "document_members";  // of the JSON of a page
+constexpr std::array<std::string_view, 7> kPageMembers{"index",    "markdown", "images",        "dimensions",
+                                                       "warnings", "error",    kDocumentMembers};
+constexpr std::array<std::string_view, 6> kImageMembers{
+    "id", "top_left_x", "top_left_y", "bottom_right_x", "bottom_right_y", "image_base64"};
+
+void append_members(JsonObject& out, const OcrMembers& members) {
+  for (const auto& [name, value] : members) out.raw(name, value);
+}
+
+template <class IsOwn>
+OcrMembers other_members(const Json& object, const IsOwn& is_own) {
+  OcrMembers members;
+  for (const auto& [name, value] : object.items()) {
+    if (!is_own(name)) members.emplace_back(name, dump(value));
+  }
+  return members;
+}
+
 std::string image_json(const OcrImage& image) {
   JsonObject out;
   out.member("id", image.id);
@@ -33,6 +54,7 @@ std::string image_json(const OcrImage& image) {
   append_coordinate(out, "bottom_right_x", image.bottom_right_x);
   append_coordinate(out, "bottom_right_y", image.bottom_right_y);
   if (!image.image_base64.empty()) out.member("image_base64", image.image_base64);
+  append_members(out, image.others);
   return out.finish();
 }
 
@@ -52,6 +74,15 @@ std::string dimensions_json(const std::optional<OcrDimensions>& dimensions) {
       .number("height", dimensions->height)
       .number("width", dimensions->width)
       .finish();
+}
+
+std::string warnings_json(const std::vector<PageWarning>& warnings) {
+  std::string out = "[";
+  for (const PageWarning& warning : warnings) {
+    if (out.size() > 1) out += ',';
+    out += JsonObject().member("code", warning.code).member("message", warning.message).finish();
+  }
+  return out + "]";
 }
 
 std::string pages_json(const PageList& pages) {
@@ -77,6 +108,7 @@ OcrImage image_from(const Json& from) {
   image.bottom_right_x = coordinate(from, "bottom_right_x");
   image.bottom_right_y = coordinate(from, "bottom_right_y");
   image.image_base64 = from.value("image_base64", std::string());
+  image.others = other_members(from, is_ocr_image_member);
   return image;
 }
 
@@ -88,10 +120,17 @@ OcrPage page_from(const Json& from) {
   if (const Json& size = from.at("dimensions"); !size.is_null()) {
     page.dimensions = {size.at("dpi").get<int>(), size.at("height").get<int>(), size.at("width").get<int>()};
   }
+  for (const Json& warning : from.value("warnings", Json::array())) {
+    page.warnings.push_back(
+        {warning.at("code").get<std::string>(), warning.at("message").get<std::string>()});
+  }
   if (const auto error = from.find("error"); error != from.end()) {
     page.error = base::error(base::code_named(error->at("code").get<std::string>()),
                              error->at("message").get<std::string>());
   }
+  page.others = other_members(from, is_ocr_page_member);
+  page.document =
+      other_members(from.value(kDocumentMembers, Json::object()), [](const auto&) { return false; });
   return page;
 }
 
@@ -109,6 +148,7 @@ OcrSpec spec_from(const Json& from) {
   spec.pages = from.value("pages", PageList());
   spec.include_image_base64 = from.value("include_image_base64", false);
   spec.by_provider = from.value("by_provider", false);
+  if (const auto options = from.find("options"); options != from.end()) spec.options = dump(*options);
   spec.allowed_models = allow_list_from(from.value("allowed_models", Json()));
   spec.is_range = from.value("is_range", false);
   return spec;
@@ -127,6 +167,7 @@ std::string pack(const OcrSpec& spec, std::string_view document) {
   if (!spec.pages.empty()) out.raw("pages", pages_json(spec.pages));
   if (spec.include_image_base64) out.flag("include_image_base64", true);
   if (spec.by_provider) out.flag("by_provider", true);
+  if (!spec.options.empty()) out.raw("options", spec.options);
   if (spec.allowed_models) out.raw("allowed_models", dump(*spec.allowed_models));
   if (spec.is_range) out.flag("is_range", true);
   std::string packed = out.finish();
@@ -154,13 +195,38 @@ std::string to_json(const OcrPage& page) {
   out.member("markdown", page.markdown);
   out.raw("images", images_json(page.images));
   out.raw("dimensions", dimensions_json(page.dimensions));
+  if (!page.warnings.empty()) out.raw("warnings", warnings_json(page.warnings));
   if (page.error) {
     out.raw("error", JsonObject()
                          .member("code", base::name(page.error->code))
                          .member("message", page.error->message)
                          .finish());
   }
+  append_members(out, page.others);
+  if (!page.document.empty()) {
+    JsonObject document;
+    append_members(document, page.document);
+    out.raw(kDocumentMembers, document.finish());
+  }
   return out.finish();
+}
+
+bool is_ocr_page_member(std::string_view name) {
+  return std::ranges::find(kPageMembers, name) != kPageMembers.end();
+}
+
+bool is_ocr_image_member(std::string_view name) {
+  return std::ranges::find(kImageMembers, name) != kImageMembers.end();
+}
+
+std::optional<PageOfDocument> without_document_members(std::string_view page) {
+  if (page.find(kDocumentMembers) == std::string_view::npos) return std::nullopt;
+  Json tree = Json::parse(page, nullptr, false);
+  const auto found = tree.is_object() ? tree.find(kDocumentMembers) : tree.end();
+  if (found == tree.end() || !found->is_object()) return std::nullopt;
+  const std::string members = dump(*found);
+  tree.erase(found);
+  return PageOfDocument{.page = dump(tree), .members = members.substr(1, members.size() - 2)};
 }
 
 base::Result<OcrPage> ocr_page_from_json(std::string_view text) {
@@ -180,28 +246,33 @@ bool ocr_page_failed(std::string_view part) {
   return document.find_field_unordered("error").get(error) != simdjson::NO_SUCH_FIELD;
 }
 
-std::string ocr_reply_tail(std::string_view model, int good, std::int64_t doc_size_bytes) {
+std::string ocr_reply_tail(std::string_view model, int good, std::int64_t doc_size_bytes,
+                           std::string_view document) {
   std::string out = R"(],"model":)";
   append_json_string(out, model);
   out += R"(,"usage_info":{"pages_processed":)" + std::to_string(good) + R"(,"doc_size_bytes":)";
   out += doc_size_bytes < 0 ? "null" : std::to_string(doc_size_bytes);
-  return out + "}}";
+  out += '}';
+  if (!document.empty()) out.append(",").append(document);
+  return out + "}";
 }
 
 std::string ocr_reply(std::string_view model, const std::vector<std::string>& parts,
                       std::int64_t doc_size_bytes) {
   std::size_t bytes = 256 + model.size();
   for (const std::string& part : parts) bytes += part.size() + 1;
-  std::string out;
+  std::string out, document;
   out.reserve(bytes);
   out += kOcrReplyHead;
   int good = 0;
   for (const std::string& part : parts) {
     if (out.back() != '[') out += ',';
-    out += part;
+    const auto split = without_document_members(part);
+    if (split && document.empty()) document = split->members;
+    out += split ? split->page : part;
     if (!ocr_page_failed(part)) ++good;
   }
-  return out + ocr_reply_tail(model, good, doc_size_bytes);
+  return out + ocr_reply_tail(model, good, doc_size_bytes, document);
 }
 
 }  // namespace millrace::schemas

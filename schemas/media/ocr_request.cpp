@@ -11,7 +11,9 @@
 #include "schemas/json/json_tree.h"
 #include "schemas/json/quick_json.h"
 #include "schemas/json/url_text.h"
+#include "schemas/media/ocr_options.h"
 #include "schemas/media/page_list.h"
+#include "schemas/unknown_model.h"
 
 namespace millrace::schemas {
 namespace {
@@ -113,9 +115,11 @@ struct OcrRequestDraft {
   std::string_view document_url, image_url;
   std::string name, inner_name, metadata;
   PageList pages;
+  Json options = Json::object();  // ocr_options.h
   bool has_file_id = false;
   bool include_image_base64 = false;
   bool deferred = false;
+  std::optional<JobStart> start;
 };
 
 template <auto Member>
@@ -195,38 +199,92 @@ constexpr std::array kDocument{
           .custom = &read_file_id},
 };
 
-constexpr std::array kOcrTable{
-    Field{.name = "model",
-          .text = "`millrace/ocr`, one of its other names, or a provider's OCR model",
-          .min = 1,
-          .max = kOcrModelNameMax,
-          .default_json = "\"vendor-ocr-latest\"",
-          .store = into_ocr<&OcrRequestDraft::model>},
+constexpr Field kOcrModelField{.name = "model",
+                               .text = "`millrace/ocr`, one of its other names, or a provider's OCR model",
+                               .min = 1,
+                               .max = kOcrModelNameMax,
+                               .default_json = "\"vendor-ocr-latest\"",
+                               .store = into_ocr<&OcrRequestDraft::model>};
+constexpr Field kOcrImagesField{.name = "include_image_base64",
+                                .type = FieldType::kBool,
+                                .text = "Return embedded images as data URIs",
+                                .default_json = "false",
+                                .store = into_ocr<&OcrRequestDraft::include_image_base64>};
+constexpr Field kOcrNameField{.name = "document_name",
+                              .text = "Shown in listings, as the `name` of the job; cut to 255 bytes",
+                              .store = into_ocr<&OcrRequestDraft::name>};
+constexpr Field kOcrDeferredField{.name = "deferred",
+                                  .type = FieldType::kBool,
+                                  .text = "Returns 202 with the job at once, like `Prefer: respond-async`",
+                                  .default_json = "false",
+                                  .store = into_ocr<&OcrRequestDraft::deferred>};
+
+constexpr Field kOcrRunAtField = run_at_field<OcrRequestDraft, &OcrRequestDraft::start>();
+constexpr Field kOcrDelayField = delay_field<OcrRequestDraft, &OcrRequestDraft::start>();
+
+using OptionRows = OcrOptionRows<OcrRequestDraft>;
+
+template <std::size_t... kSizes>
+constexpr auto joined_rows(const std::array<Field, kSizes>&... tables) {
+  std::array<Field, (kSizes + ...)> all{};
+  auto at = all.begin();
+  ((at = std::copy(tables.begin(), tables.end(), at)), ...);
+  return all;
+}
+
+constexpr std::array kOcrOwnTable{
+    kOcrModelField,
     Field{.name = "document", .type = FieldType::kObject, .required = true, .members = kDocument},
     Field{.name = "pages",
           .type = FieldType::kCustom,
           .text = "Pages to read, counted from 0; absent: all",
           .schema = kPagesSchema,
           .custom = &read_pages},
-    Field{.name = "include_image_base64",
-          .type = FieldType::kBool,
-          .text = "Return embedded images as data URIs",
-          .default_json = "false",
-          .store = into_ocr<&OcrRequestDraft::include_image_base64>},
-    Field{.name = "document_name",
-          .text = "Shown in listings, as the `name` of the job; cut to 255 bytes",
-          .store = into_ocr<&OcrRequestDraft::name>},
+    kOcrImagesField,
+    kOcrNameField,
     Field{.name = "metadata",
           .type = FieldType::kCustom,
           .text = "Texts by which you find the job: `GET /v1/jobs?metadata.KEY=VALUE`",
           .schema = kMetadataSchema,
           .custom = &read_metadata_into<OcrRequestDraft, &OcrRequestDraft::metadata>},
-    Field{.name = "deferred",
-          .type = FieldType::kBool,
-          .text = "Returns 202 with the job at once, like `Prefer: respond-async`",
-          .default_json = "false",
-          .store = into_ocr<&OcrRequestDraft::deferred>},
+    kOcrDeferredField,
+    kOcrRunAtField,
+    kOcrDelayField,
 };
+constexpr auto kOcrTable = joined_rows(kOcrOwnTable, OptionRows::kSimple, OptionRows::kFormats);
+
+void skip_uploaded_document(void*, FieldReader&, const Json&) {}  // the upload has read it
+
+constexpr Field kOcrPagesTextField{.name = "pages",
+                                   .text = "Pages to read, counted from 0, such as `0-5,7`; absent: all",
+                                   .store = &read_pages};
+constexpr Field kOcrMetadataTextField{
+    .name = "metadata",
+    .type = FieldType::kCustom,
+    .text = "Texts by which you find the job, as a JSON object: `GET /v1/jobs?metadata.KEY=VALUE`",
+    .schema = kMetadataTextSchema,
+    .custom = &read_metadata_text_into<OcrRequestDraft, &OcrRequestDraft::metadata>};
+
+constexpr std::array kOcrOwnForm{
+    Field{.name = "file",
+          .type = FieldType::kCustom,
+          .required = true,
+          .text =
+              "The document: PDF, PNG, JPEG or WebP, detected by content; at most 50 MB. Its file name is "
+              "the `document_name`, if there is none",
+          .schema = R"({"type":"string","format":"binary"})",
+          .custom = &skip_uploaded_document},
+    kOcrModelField,
+    kOcrPagesTextField,
+    kOcrImagesField,
+    kOcrNameField,
+    kOcrMetadataTextField,
+    kOcrDeferredField,
+    kOcrRunAtField,
+    kOcrDelayField,
+};
+constexpr auto kOcrForm = joined_rows(kOcrOwnForm, OptionRows::kSimple, OptionRows::kFormatTexts);
+constexpr std::span<const Field> kOcrQuery = std::span(kOcrForm).subspan(1);
 
 FieldProblem at_document(std::string_view field, std::string msg, std::string type) {
   FieldProblem out{
@@ -286,10 +344,8 @@ bool take_model(std::string model, const IsProviderModel& has_provider, OcrReque
 }
 
 Refusal no_model(const std::string& model) {
-  std::string message = "The model '" + model + "' does not exist";
   const std::string_view near = base::nearest(model, kModels);
-  message.append("; did you mean '").append(near.empty() ? kOcrModel : near).append("'?");
-  return {base::error(base::Code::kModelNotFound, std::move(message), "model"), {}};
+  return {unknown_model(model, near.empty() ? kOcrModel : near), {}};
 }
 
 }  // namespace
@@ -299,9 +355,62 @@ bool is_local_ocr_model(std::string_view name) {
   return std::find(kModels.begin(), kModels.end(), name) != kModels.end();
 }
 std::span<const Field> ocr_request_fields() { return kOcrTable; }
+std::span<const Field> ocr_form_fields() { return kOcrForm; }
+std::span<const Field> ocr_query_fields() { return kOcrQuery; }
+
+namespace {
+
+// Moves what every form of request has. False: the model does not exist.
+bool take_draft(OcrRequestDraft draft, std::vector<std::string>& unknown, const IsProviderModel& has_provider,
+                OcrRequest& out) {
+  out.spec.document_name = job_name(draft.name.empty() ? draft.inner_name : draft.name);
+  out.spec.pages = std::move(draft.pages);
+  out.spec.include_image_base64 = draft.include_image_base64;
+  out.start = draft.start;
+  out.deferred = draft.deferred || draft.start;
+  out.metadata = std::move(draft.metadata);
+  for (std::string& name : unknown) out.dropped.push_back({.name = std::move(name)});
+  const bool exists = take_model(std::move(draft.model), has_provider, out);
+  if (out.spec.by_provider) {
+    if (!draft.options.empty()) out.spec.options = dump(draft.options);
+  } else {
+    for (std::string& name : requested_ocr_options(draft.options)) out.dropped.push_back({std::move(name)});
+  }
+  return exists;
+}
+
+tl::expected<OcrRequest, Refusal> request_of(OcrRequestDraft draft, Problems problems,
+                                             std::vector<std::string>& unknown,
+                                             const IsProviderModel& has_provider) {
+  if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
+  OcrRequest out;
+  if (take_draft(std::move(draft), unknown, has_provider, out)) return out;
+  return tl::make_unexpected(no_model(out.spec.model));
+}
+
+}  // namespace
+
+tl::expected<OcrRequest, Refusal> parse_ocr_form(const QueryPairs& fields, bool has_file,
+                                                 const IsProviderModel& has_provider) {
+  QueryPairs pairs = fields;
+  std::erase_if(pairs, [](const auto& pair) { return pair.first == kOcrForm.front().name; });
+  if (has_file) pairs.emplace_back(kOcrForm.front().name, "present");
+  OcrRequestDraft draft;
+  std::vector<std::string> unknown;
+  Problems problems = read_form(kOcrForm, pairs, &draft, unknown);
+  return request_of(std::move(draft), std::move(problems), unknown, has_provider);
+}
+
+tl::expected<OcrRequest, Refusal> parse_ocr_query(const QueryPairs& pairs,
+                                                  const IsProviderModel& has_provider) {
+  OcrRequestDraft draft;
+  std::vector<std::string> unknown;  // of a query, the caller reports them
+  Problems problems = read_query(kOcrQuery, pairs, &draft);
+  return request_of(std::move(draft), std::move(problems), unknown, has_provider);
+}
 
 tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsProviderModel& has_provider) {
-  auto read = read_json(body);
+  auto read = read_json(body, kJsonValuesMax, Numbers::kExact);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
   OcrRequestDraft draft;
   FieldReader reader("body", *read);
@@ -313,14 +422,8 @@ tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsP
     if (problems.empty()) take_source(from, out, problems);
   }
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
-  if (!take_model(std::move(draft.model), has_provider, out))
+  if (!take_draft(std::move(draft), reader.unknown(), has_provider, out))
     return tl::make_unexpected(no_model(out.spec.model));
-  out.spec.document_name = job_name(draft.name.empty() ? draft.inner_name : draft.name);
-  out.spec.pages = std::move(draft.pages);
-  out.spec.include_image_base64 = draft.include_image_base64;
-  out.deferred = draft.deferred;
-  out.metadata = std::move(draft.metadata);
-  for (std::string& name : reader.unknown()) out.dropped.push_back({.name = std::move(name)});
   out.body = std::move(*read);
   return out;
 }

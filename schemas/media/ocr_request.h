@@ -10,6 +10,7 @@
 
 #include "schemas/dropped.h"
 #include "schemas/field.h"
+#include "schemas/jobs/job_start.h"
 #include "schemas/media/ocr.h"
 
 namespace millrace::schemas {
@@ -40,8 +41,9 @@ struct OcrRequest {
   std::string_view base64;
   bool is_data_uri = false;
   bool deferred = false;
-  std::string metadata;   // as JSON, for the job; empty: none
-  DroppedParams dropped;  // unknown fields
+  std::optional<JobStart> start;  // then it is deferred, too
+  std::string metadata;           // as JSON, for the job; empty: none
+  DroppedParams dropped;          // unknown fields
 };
 
 // Returns true if a provider's model serves this name, even if the local engine serves it too. Null: there
@@ -56,7 +58,17 @@ tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body,
 tl::expected<OcrRequest, Refusal> read_ocr_request(std::string& body,
                                                    const IsProviderModel& has_provider = {});
 
-// The table of the body; OpenAPI's schema is generated from it.
+// The same for a form with a document and for the query of a document that is the body itself: the caller has
+// the document, so there is no URL and no base64. `fields`: those of the form without the file, in order.
+tl::expected<OcrRequest, Refusal> parse_ocr_form(const QueryPairs& fields, bool has_file,
+                                                 const IsProviderModel& has_provider = {});
+tl::expected<OcrRequest, Refusal> parse_ocr_query(const QueryPairs& pairs,
+                                                  const IsProviderModel& has_provider = {});
+
+// The tables of the JSON body, of a form, and of the query of a body that is the document itself. OpenAPI's
+// schemas are generated from them.
 std::span<const Field> ocr_request_fields();
+std::span<const Field> ocr_form_fields();
+std::span<const Field> ocr_query_fields();
 
 }  // namespace millrace::schemas

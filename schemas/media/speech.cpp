@@ -165,7 +165,7 @@ std::string_view mime(SpeechEncoding encoding) {
 std::span<const Field> speech_request_fields() { return kSpeechTable; }
 
 tl::expected<SpeechRequest, Refusal> parse_speech_request(std::string& body) {
-  auto read = read_json(body);
+  auto read = read_json(body, kJsonValuesMax, Numbers::kExact);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
   SpeechRequestDraft draft;
   FieldReader reader("body", *read);

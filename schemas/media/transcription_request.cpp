@@ -5,6 +5,7 @@
 
 #include "platform/base/nearest.h"
 #include "schemas/jobs/job_metadata.h"
+#include "schemas/unknown_model.h"
 
 namespace millrace::schemas {
 namespace {
@@ -23,6 +24,7 @@ struct TranscriptionRequestDraft {
   bool needs_detail = false, segments = false, words = false;
   bool stream = false, deferred = false;
   bool include = false, chunking = false;
+  std::optional<JobStart> start;
 };
 template <auto Member>
 constexpr auto into_transcription = &store_in<TranscriptionRequestDraft, Member>;
@@ -88,26 +90,22 @@ constexpr Field kLanguageField{.name = "language",
                                .text = "ISO 639-1, such as `en`",
                                .max = kLanguageMax,
                                .store = into_transcription<&TranscriptionRequestDraft::language>};
-// A form has the object as JSON text.
-void read_form_metadata(void* object, FieldReader& reader, const Json& value) {
-  const auto text = value.is_array() && value.size() == 1 ? reader.text(value[0]) : std::nullopt;
-  const auto metadata = Json::parse(text.value_or(""), nullptr, false);
-  if (!metadata.is_object()) return reader.problem("Input should be a JSON object", "dict_type");
-  static_cast<TranscriptionRequestDraft*>(object)->metadata = metadata_json(read_metadata(reader, metadata));
-}
-
-constexpr Field kMetadataField{.name = "metadata",
-                               .type = FieldType::kCustom,
-                               .text =
-                                   "Texts by which you find the job, as a JSON object: `GET "
-                                   "/v1/jobs?metadata.KEY=VALUE`",
-                               .schema = R"({"type":"string","contentMediaType":"application/json"})",
-                               .custom = &read_form_metadata};
+constexpr Field kMetadataField{
+    .name = "metadata",
+    .type = FieldType::kCustom,
+    .text =
+        "Texts by which you find the job, as a JSON object: `GET "
+        "/v1/jobs?metadata.KEY=VALUE`",
+    .schema = kMetadataTextSchema,
+    .custom = &read_metadata_text_into<TranscriptionRequestDraft, &TranscriptionRequestDraft::metadata>};
 constexpr Field kDeferredField{.name = "deferred",
                                .type = FieldType::kBool,
                                .text = "Returns 202 with the job at once, like `Prefer: respond-async`",
                                .default_json = "false",
                                .store = into_transcription<&TranscriptionRequestDraft::deferred>};
+
+constexpr Field kRunAtField = run_at_field<TranscriptionRequestDraft, &TranscriptionRequestDraft::start>();
+constexpr Field kDelayField = delay_field<TranscriptionRequestDraft, &TranscriptionRequestDraft::start>();
 
 constexpr std::array kTranscriptionTable{
     kFileField,
@@ -139,10 +137,13 @@ constexpr std::array kTranscriptionTable{
           .custom = &note_chunking},
     kMetadataField,
     kDeferredField,
+    kRunAtField,
+    kDelayField,
 };
 
 constexpr std::array kTranslationTable{
-    kFileField, kModelField, kPromptField, kFormField, kTemperatureField, kMetadataField, kDeferredField,
+    kFileField,     kModelField,    kPromptField, kFormField,  kTemperatureField,
+    kMetadataField, kDeferredField, kRunAtField,  kDelayField,
 };
 
 FieldProblem at_field(std::string_view field, std::string msg) {
@@ -165,6 +166,8 @@ Problems clashes(const TranscriptionRequestDraft& draft, bool is_local) {
   Problems out;
   if (draft.needs_detail && draft.form != "verbose_json")
     out.push_back(at_field("timestamp_granularities", "Only with `response_format` verbose_json"));
+  if (draft.stream && draft.start)
+    out.push_back(at_field("stream", "Give either `stream` or a time at which the job starts"));
   if (draft.stream && draft.deferred) out.push_back(at_field("stream", "Give either `stream` or `deferred`"));
   if (is_local && !draft.language.empty() && !is_english(draft.language))
     out.push_back(
@@ -175,10 +178,8 @@ Problems clashes(const TranscriptionRequestDraft& draft, bool is_local) {
 }
 
 Refusal no_speech_model(const std::string& model) {
-  std::string message = "The model '" + model + "' does not exist";
   const std::string_view near = base::nearest(model, kTranscriptionModels);
-  message.append("; did you mean '").append(near.empty() ? kTranscriptionModel : near).append("'?");
-  return {base::error(base::Code::kModelNotFound, std::move(message), "model"), {}};
+  return {unknown_model(model, near.empty() ? kTranscriptionModel : near), {}};
 }
 
 // A stream's events have only the text. The job's result has the requested format.
@@ -202,7 +203,8 @@ TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraf
   TranscriptionRequest out;
   note_dropped(draft, !by_provider, out.dropped);
   out.stream = draft.stream;
-  out.deferred = draft.deferred;
+  out.start = draft.start;
+  out.deferred = draft.deferred || draft.start;
   out.metadata = std::move(draft.metadata);
   out.needs_times = draft.needs_detail;
   out.spec.model = std::move(draft.model);

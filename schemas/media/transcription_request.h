@@ -8,6 +8,7 @@
 
 #include "schemas/dropped.h"
 #include "schemas/field.h"
+#include "schemas/jobs/job_start.h"
 #include "schemas/media/transcription.h"
 
 namespace millrace::schemas {
@@ -25,9 +26,10 @@ struct TranscriptionRequest {
   TranscriptionSpec spec;
   bool stream = false;
   bool deferred = false;
-  std::string metadata;      // as JSON, for the job; empty: none
-  bool needs_times = false;  // requested by timestamp_granularities
-  DroppedParams dropped;     // unknown fields, and fields that this model does not support
+  std::optional<JobStart> start;  // then it is deferred, too
+  std::string metadata;           // as JSON, for the job; empty: none
+  bool needs_times = false;       // requested by timestamp_granularities
+  DroppedParams dropped;          // unknown fields, and fields that this model does not support
 };
 
 // `fields`: the form's fields without the file, in order. Errors: kInvalidField with its problems (a missing

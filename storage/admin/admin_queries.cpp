@@ -13,6 +13,7 @@
 #include "storage/sqlite/database.h"
 #include "storage/workers/workers.h"
 #include "storage/writer/readers.h"
+#include "storage/writer/store_clock.h"
 
 namespace millrace::storage {
 namespace {
@@ -33,7 +34,7 @@ struct EndedJob {
   schemas::Kind kind;
   JobStatus status;
   bool is_command_failure;
-  base::WallTime created_at, completed_at;
+  base::WallTime waited_from, completed_at;  // a scheduled job waits from its run_at on
   std::optional<base::WallTime> started_at;
 };
 
@@ -86,7 +87,7 @@ void add_outcome(KindTotals& into, const EndedJob& job, base::WallTime now) {
   const bool is_bad = job.status == JobStatus::kFailed || job.status == JobStatus::kExpired;
   if (bar && is_bad && !job.is_command_failure) ++into.outcomes.bad[*bar];
   if (!job.started_at) return;
-  into.waits.push_back(between(job.created_at, *job.started_at));
+  into.waits.push_back(between(job.waited_from, *job.started_at));
   into.runs.push_back(between(*job.started_at, job.completed_at));
 }
 
@@ -112,15 +113,20 @@ EndedJob ended_at(const Statement& row) {
   return job;
 }
 
-// The newest `rows_max` jobs that ended since then. `stripped` is the first column of the index: jobs whose
-// results retention has deleted are in a separate range.
+// The newest `rows_max` jobs that ended since then, by the present clock. `stripped` is the first column of
+// the index: jobs whose results retention has deleted are in a separate range.
 std::vector<EndedJob> ended_since(Db& db, bool stripped, base::WallTime since, int rows_max) {
   std::vector<EndedJob> jobs;
   auto s = db.prepare(R"(
-      SELECT kind, status, created_at, completed_at, started_at, error_code IS ?4 FROM jobs
-      WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped = ?1 AND completed_at >= ?2
-      ORDER BY completed_at DESC LIMIT ?3)"_sql);
-  s.bind(stripped, base::millis(since), rows_max, base::name(base::Code::kCommandFailed));
+      SELECT kind, status, max(created_at, deadline - {default_deadline_ms}) - jumped_ms + ?5,
+          completed_at - jumped_ms + ?5, started_at - jumped_ms + ?5, error_code IS ?4
+      FROM jobs
+      WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped = ?1
+          AND completed_at - jumped_ms >= ?2
+      ORDER BY completed_at - jumped_ms DESC LIMIT ?3)"_sql);
+  const std::chrono::milliseconds jumped = clock_jumps(db);
+  s.bind(stripped, base::millis(since - jumped), rows_max, base::name(base::Code::kCommandFailed),
+         jumped.count());
   while (s.step()) jobs.push_back(ended_at(s));
   return jobs;
 }
@@ -133,13 +139,14 @@ std::vector<KindTotals> empty_totals() {
   return out;
 }
 
-WorkerView worker_at(const Statement& row, base::WallTime now) {
+// `boot`: the present boot and its time.
+WorkerView worker_at(const Statement& row, std::int64_t boot, base::BootTime now) {
   WorkerView worker{.name = row.text(0),
                     .host = row.text(1),
                     .version = row.text(2),
                     .seen_at = base::wall_from(row.integer(3)),
                     .draining = row.integer(4) != 0};
-  worker.live = between(worker.seen_at, now) < kWorkerTimeout;
+  worker.live = row.integer(5) == boot && now - base::boot_from(row.integer(6)) < kWorkerTimeout;
   return worker;
 }
 
@@ -197,11 +204,13 @@ base::Result<RecentOutcomes> AdminQueries::outcomes(int rows_max) {
 }
 
 base::Result<std::vector<WorkerView>> AdminQueries::workers() {
-  const base::WallTime now = store_.clock().wall();
+  const base::BootTime now = store_.clock().boot();
+  const std::int64_t boot = boot_number(store_.clock().boot_id());
   std::vector<WorkerView> workers;
   auto status = store_.readers().read([&](Db& db) {
-    auto s = db.prepare("SELECT name, host, version, seen_at, draining FROM workers ORDER BY name");
-    while (s.step()) workers.push_back(worker_at(s, now));
+    auto s = db.prepare(
+        "SELECT name, host, version, seen_at, draining, boot, seen_boot FROM workers ORDER BY name");
+    while (s.step()) workers.push_back(worker_at(s, boot, now));
     for (WorkerView& worker : workers) add_slots(db, worker);
   });
   if (!status) return status.error();

@@ -1,17 +1,20 @@
 #include "storage/admin/inspection.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include <poll.h>
 
 #include "schemas/jobs/job.h"
+#include "storage/admin/schema_check.h"
 #include "storage/data_dir.h"
 #include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/sqlite/errors.h"
 #include "storage/sqlite/migrations.h"
+#include "storage/writer/last_commit.h"
 #include "storage/writer/lock_file.h"
 
 namespace millrace::storage {
@@ -63,7 +66,12 @@ class Inspector {
     }
     if (found_.schema < kIdentitySchema) return {};
     if (auto own = check_identity(db_, dir_, false); !own) return own;
+    read_secret_checks();
     if (found_.schema > found_.newest_schema) return {};
+    if (found_.schema == found_.newest_schema) {
+      const std::string differs = schema_difference(db_);
+      if (!differs.empty()) return malformed(differs);
+    }
     check_jobs();
     check_parts();
     check_owners("artifact ", R"(
@@ -86,11 +94,30 @@ class Inspector {
     return s.step() ? s.integer(0) : 0;
   }
 
+  // Indexes are compared with their tables only if no gateway is open: that takes several times as long, in
+  // one read transaction, which blocks checkpoints.
   base::Status check_structure() {
-    auto s = db_.prepare("PRAGMA quick_check(1)");
-    if (s.step() && s.text(0) == "ok") return {};
+    auto s = found_.is_open ? db_.prepare("PRAGMA quick_check(1)") : db_.prepare("PRAGMA integrity_check(1)");
+    const std::string result = s.step() ? s.text(0) : "no result";
+    return result == "ok" ? base::Status() : malformed(result);
+  }
+
+  base::Status malformed(std::string why) const {
+    std::ranges::replace(why, '\n', ' ');
+    const bool is_index = why.find(" index ") != std::string::npos;
     return base::error(base::Code::kInternal,
-                       dir_.database + " is malformed (" + s.text(0) + "); " + std::string(kRestoreBackup));
+                       dir_.database + " is malformed (" + why + "); " + std::string(kRestoreBackup) +
+                           (is_index ? ", or stop the gateway and rebuild the indexes: `sqlite3 " +
+                                           dir_.database + " REINDEX`"
+                                     : ""));
+  }
+
+  // Older schemas have no such table.
+  void read_secret_checks() {
+    found_.has_keys = number("SELECT count(*) FROM api_keys") > 0;
+    if (number("SELECT count(*) FROM sqlite_schema WHERE name = 'secret_checks'") == 0) return;
+    auto s = db_.prepare("SELECT name, value FROM secret_checks");
+    while (s.step()) found_.secret_checks.emplace(s.text(0), s.text(1));
   }
 
   // Checks the columns `bytes` and `hash` of a row.
@@ -203,6 +230,20 @@ class Inspector {
   StoreInspection& found_;
 };
 
+// As the next start would use it.
+base::Status look(const DataDir& dir, StoreInspection& found, bool without_log) {
+  using Mode = Db::Mode;
+  const Mode mode = found.is_open ? Mode::kInspect
+                    : without_log ? Mode::kInspectWithoutLog
+                                  : Mode::kInspectExclusive;
+  try {
+    Db db({.path = dir.database, .mode = mode});
+    return Inspector(db, dir, found).run();
+  } catch (const SqliteError& e) {
+    return cannot_open(dir.database, e);
+  }
+}
+
 }  // namespace
 
 base::Result<StoreInspection> inspect_store(const std::string& data_dir) {
@@ -217,11 +258,18 @@ base::Result<StoreInspection> inspect_store(const std::string& data_dir) {
   found.disk_free_bytes = free_bytes(data_dir);
   if (alone->is_alone) found.log_bytes = file_bytes(dir.database + "-wal");
   if (found.is_open) found.stuck_lock = stuck_lock(dir);
-  try {
-    Db db({.path = dir.database, .mode = alone->is_alone ? Db::Mode::kInspectExclusive : Db::Mode::kInspect});
-    if (auto looked = Inspector(db, dir, found).run(); !looked) return looked.error();
-  } catch (const SqliteError& e) {
-    return cannot_open(dir.database, e);
+  found.noted_missing = missing_commits_noted(dir);
+  std::optional<MissingCommits> missing;
+  if (alone->is_alone) {
+    auto compared = find_missing_commits(dir);
+    if (!compared) return compared.error();
+    missing = std::move(*compared);
+  }
+  if (missing && missing->commits > 0) found.missing_commits = describe(*missing);
+  if (auto looked = look(dir, found, missing && missing->drops_log); !looked) {
+    base::Error error = looked.error();
+    if (!found.missing_commits.empty()) error.message = found.missing_commits + "; " + error.message;
+    return error;
   }
   return found;
 }

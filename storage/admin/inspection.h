@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,12 @@ struct StoreInspection {
   bool is_open = false;               // a process has the store open
   std::string stuck_lock;  // the process that held the write lock during the whole check; empty: none
   std::int64_t database_bytes = 0, disk_free_bytes = 0;
-  std::int64_t log_bytes = 0;  // of a store that no process has open: bytes that the next start will recover
-  std::int64_t rows = 0;       // requests, results and parts whose hash was checked
+  std::int64_t log_bytes = 0;   // of a store that no process has open: bytes that the next start will recover
+  std::string missing_commits;  // of a store that no process has open: what the next start will report
+  std::int64_t noted_missing = 0;  // commits that earlier starts found missing (DATA/missing-commits)
+  std::map<std::string, std::string> secret_checks{};  // see storage/admin/secret_checks.h
+  bool has_keys = false;
+  std::int64_t rows = 0;  // requests, results and parts whose hash was checked
   std::vector<std::string>
       damage{};  // "result of chat-…", "file blobs/ab/…": what differs from what was stored
 };

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 7> kExcluded = {"locks",   "workers",  "ssh",       "engines",
-                                                       "backups", "machines", "lost+found"};
+constexpr std::array<std::string_view, 8> kExcluded = {
+    "locks", "workers", "ssh", "engines", "backups", "machines", "lost+found", "missing-commits"};
 
 base::Error copy_error(const std::string& path, const std::string& why) {
   return base::error(base::Code::kInternal, "backup: " + path + ": " + why);

@@ -70,7 +70,7 @@ base::Result<OpenImage> ImageFiles::open(const base::Uuid& id) {
   const auto blob = read(store_.readers(), [&](Db& db) -> base::Result<BlobRef> {
     auto s = db.prepare("SELECT blob FROM image_files WHERE id = ?1 AND expires_at > ?2");
     if (!s.bind(id, base::millis(store_.clock().wall())).step())
-      return base::error(base::Code::kNotFound, "no such image");
+      return base::error(base::Code::kNotFound, "There is no such image");
     return referenced_blob(db, s.integer(0), "image " + id.str());
   });
   if (!blob) return blob.error();

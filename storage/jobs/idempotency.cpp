@@ -7,6 +7,7 @@
 #include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
+#include "storage/writer/store_clock.h"
 
 namespace millrace::storage {
 namespace {
@@ -17,18 +18,22 @@ void append_sized(std::string& bytes, std::string_view field) {
   bytes.append(field);
 }
 
+base::Error deleted_job_error(const schemas::JobId& job) {
+  return base::error(base::Code::kResultExpired,
+                     "the job " + job.str() +
+                         " of this Idempotency-Key has been deleted; a new job needs "
+                         "a new key");
+}
+
 // Reads the current row of `s`.
 base::Result<Submitted> previous_submission(Db& db, const Statement& s, const IdempotencyKey& key) {
   if (s.blob(0) != digest_bytes(key.fingerprint)) {
     return key_reused_error(s.blob(0), key.fingerprint);
   }
-  Submitted made{{static_cast<schemas::Kind>(s.integer(2)), s.uuid(1)}, true, schemas::JobStatus::kQueued};
-  if (const auto ended = s.optional_integer(3)) {
-    made.status = static_cast<schemas::JobStatus>(*ended);
-  } else if (const auto row = find_job(db, made.job.uuid)) {
-    made.status = row->status;
-  }
-  return made;
+  const schemas::JobId job{static_cast<schemas::Kind>(s.integer(2)), s.uuid(1)};
+  const auto row = find_job(db, job.uuid);
+  if (!row || is_removed(db, job.uuid)) return deleted_job_error(job);
+  return Submitted{job, true, row->status, scheduled_time(*row, clock_jumps(db))};
 }
 
 }  // namespace
@@ -56,7 +61,7 @@ std::string idempotency_hash(std::string_view tenant, const IdempotencyKey& key)
 }
 
 std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash, const IdempotencyKey& key) {
-  auto s = db.prepare("SELECT fingerprint, job, kind, ended FROM idempotency WHERE key = ?1");
+  auto s = db.prepare("SELECT fingerprint, job, kind FROM idempotency WHERE key = ?1");
   if (!s.bind(BlobView{hash}).step()) return std::nullopt;
   return previous_submission(db, s, key);
 }
@@ -71,14 +76,15 @@ std::optional<base::Result<Submitted>> claim_key(Db& db, const std::string& hash
   return find_key(db, hash, key);
 }
 
-void release_key(Db& db, const JobRow& row, base::WallTime now) {
+void release_key(Tx& tx, const JobRow& row) {
   if (row.idempotency.empty()) return;
-  const base::WallTime until = base::wall_from(row.completed_at.value_or(0)) + kIdempotencyAge;
-  if (until <= now) {
-    db.prepare("DELETE FROM idempotency WHERE key = ?1").bind(BlobView{row.idempotency}).run();
+  const base::WallTime ended = base::wall_from(row.completed_at.value_or(0) - row.jumped_ms);
+  const base::WallTime until = ended + kIdempotencyAge;
+  if (until <= tx.steady()) {
+    tx.db.prepare("DELETE FROM idempotency WHERE key = ?1").bind(BlobView{row.idempotency}).run();
   } else {
-    db.prepare("UPDATE idempotency SET expires_at = ?2, ended = ?3 WHERE key = ?1")
-        .bind(BlobView{row.idempotency}, base::millis(until), row.status)
+    tx.db.prepare("UPDATE idempotency SET expires_at = ?2 WHERE key = ?1")
+        .bind(BlobView{row.idempotency}, base::millis(until))
         .run();
   }
 }
@@ -100,7 +106,7 @@ CallReply store_reply(Tx& tx, const IdempotentCall& call, std::string body) {
         .prepare(R"(
         INSERT INTO call_replies (key, fingerprint, body, expires_at) VALUES (?1, ?2, ?3, ?4))"_sql)
         .bind(BlobView{hash}, BlobView{digest_bytes(call.key->fingerprint)}, BlobView{body},
-              base::millis(tx.now + kIdempotencyAge))
+              base::millis(tx.steady() + kIdempotencyAge))
         .run();
   }
   return {std::move(body), false};

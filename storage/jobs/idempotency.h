@@ -24,16 +24,16 @@ base::Error key_reused_error(std::string_view stored, const base::Sha256Digest& 
 // value.
 std::string idempotency_hash(std::string_view tenant, const IdempotencyKey& key);
 
-// What the key has created before, or kIdempotencyReused. Absent: nothing.
+// What the key has created before, kIdempotencyReused, or kResultExpired: the job is deleted. Absent:
+// nothing.
 std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash, const IdempotencyKey& key);
 
-// Claims the key for `job`. Absent: the key is new and was claimed. Otherwise what it has created before, or
-// kIdempotencyReused.
+// Claims the key for `job`. Absent: the key is new and was claimed. Otherwise as find_key.
 std::optional<base::Result<Submitted>> claim_key(Db& db, const std::string& hash, const IdempotencyKey& key,
                                                  const schemas::JobId& job);
 
 // Call when the job row is deleted: deletes the key, or keeps it until `completed_at` + kIdempotencyAge.
-void release_key(Db& db, const JobRow& row, base::WallTime now);
+void release_key(Tx& tx, const JobRow& row);
 
 // Inside storage: first replies of calls under /v1/machines that created no job (docs/design/delivery.md §8).
 

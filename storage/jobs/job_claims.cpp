@@ -1,5 +1,6 @@
 #include "storage/jobs/job_claims.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -32,11 +33,12 @@ bool update_claimed(Tx& tx, const JobClaims::Request& request, const base::Uuid&
       UPDATE jobs SET status = {running}, attempt = attempt + 1, token = ?2, worker = ?3,
           lease_boot = ?4, lease_until = ?5, started_at = coalesce(started_at, ?6), published_at = 0,
           run_at = 0, version = version + (parent_id IS NULL)
-      WHERE id = ?1 AND status = {queued} AND cancel_requested = 0 AND run_at <= ?6 AND deadline > ?6
+      WHERE id = ?1 AND status = {queued} AND cancel_requested = 0 AND run_at <= ?6
+          AND deadline - jumped_ms > ?7
           AND (parent_id IS NULL OR EXISTS (SELECT 1 FROM jobs AS p WHERE p.id = jobs.parent_id
           AND p.status = {waiting})))"_sql);
   s.bind(id, token, request.worker, boot_number(tx.boot_id), base::millis(tx.boot + request.lease),
-         base::millis(tx.now))
+         base::millis(tx.now), base::millis(tx.steady()))
       .run();
   return s.changes() == 1;
 }
@@ -73,8 +75,9 @@ ClaimedJob claimed_job(const Tx& tx, const JobRow& row) {
   if (row.parent) claimed.parent = schemas::JobId{row.kind, *row.parent};
   claimed.child_index = row.child_index;
   claimed.children_done = row.children > 0;
-  claimed.created_at = base::wall_from(row.created_at);
-  claimed.deadline = base::wall_from(row.deadline);
+  claimed.deadline = base::wall_from(row.steady_deadline()) + tx.jumped;
+  const std::int64_t run_at = row.deadline - std::chrono::milliseconds(schemas::kDefaultJobDeadline).count();
+  claimed.queued_at = base::wall_from(std::max(row.created_at, run_at) - row.jumped_ms) + tx.jumped;
   claimed.claimed_at = tx.boot;
   claimed.has_budget = has_reservation(db, row);
   return claimed;
@@ -130,7 +133,7 @@ class Claim {
   }
 
   void end_unclaimable(JobRow& row) {
-    const bool overdue = row.deadline <= base::millis(tx_.now);
+    const bool overdue = row.steady_deadline() <= base::millis(tx_.steady());
     if (overdue && !may_expire_jobs(tx_)) return;
     transitions_.end(row, {.status = overdue ? JobStatus::kExpired : JobStatus::kCancelled});
   }

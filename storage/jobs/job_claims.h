@@ -63,7 +63,7 @@ struct ClaimedJob {
   std::optional<schemas::JobId> parent;
   int child_index = 0;
   bool children_done = false;  // a parent whose children have all ended: the next step is the merge
-  base::WallTime created_at{};
+  base::WallTime queued_at{};  // since when it waits: its creation, or its run_at
   base::WallTime deadline{};
   base::BootTime claimed_at{};     // start of the lease
   bool has_budget = false;         // its calls are paid from a reservation (JobOutcomes::call)

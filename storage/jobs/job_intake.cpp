@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "schemas/jobs/job_start.h"
+#include "schemas/machines/artifact.h"
 #include "schemas/machines/machine.h"
 #include "storage/admin/audit.h"
 #include "storage/blobs/blob_rows.h"
@@ -24,6 +26,18 @@ using schemas::JobStatus;
 
 constexpr std::size_t kIntakeRowBytes = 512;  // of the rows beside the payload, for the group's limit
 
+// The job runs at the client's time, and its deadline counts from there.
+void schedule(const Tx& tx, const Submission& s, JobRow& row) {
+  if (!s.start) return;
+  const auto* time = std::get_if<base::WallTime>(&*s.start);
+  const base::WallTime now = time ? tx.now : tx.steady();
+  const base::WallTime run_at = time ? *time : now + std::get<std::chrono::milliseconds>(*s.start);
+  if (run_at <= now) return;
+  row.schedule = time ? Schedule::kTime : Schedule::kDelay;
+  row.run_at = base::millis(run_at);
+  row.deadline = base::millis(run_at + s.deadline_after.value_or(schemas::kDefaultJobDeadline));
+}
+
 JobRow new_row(const Tx& tx, const Submission& s) {
   JobRow row;
   row.id = s.id.uuid;
@@ -33,6 +47,8 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   row.rerun = s.rerun.value_or(schemas::Rerun::kAtLeastOnce);
   row.created_at = base::millis(tx.now);
   row.deadline = base::millis(tx.now + s.deadline_after.value_or(schemas::kDefaultJobDeadline));
+  row.jumped_ms = tx.jumped.count();
+  schedule(tx, s, row);
   row.model = s.model;
   row.lane_key = s.machine ? schemas::machine_id(*s.machine) : s.lane_key;
   row.key_id = s.key_id;
@@ -41,6 +57,13 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   const std::int64_t spec_bytes = s.spec_blob ? s.spec_blob->ref().bytes : std::ssize(s.spec);
   row.bytes = spec_bytes + (s.input ? s.input->ref().bytes : 0);
   return row;
+}
+
+std::optional<base::Error> start_refusal(const Tx& tx, const Submission& s) {
+  if (!s.start) return std::nullopt;
+  const base::Status good = schemas::check_start(*s.start, tx.now, s.run_at_max);
+  if (good) return std::nullopt;
+  return good.error();
 }
 
 // The refusal if this job would exceed a quota or a budget of its owners.
@@ -62,33 +85,28 @@ std::optional<base::Result<Submitted>> find_previous(Tx& tx, const Submission& s
   return find_key(tx.db, row.idempotency, *s.idempotency);
 }
 
-// Marks the machine as used and wakes it if it is asleep.
-void use_machine(Tx& tx, const Store::Options& options, const Submission& s, const MachineUse& use) {
-  if (use.is_awake && !use.use_recorded) mark_machine_used(tx, *s.machine);
-  if (use.is_awake) return;
-  auto machine = find_machine(tx.db, s.tenant, *s.machine);
-  if (machine) request_wake(tx, options, *machine, s.wake);
-}
-
 base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const Submission& s,
                                   BlobClaim& blob_claim) {
   JobRow row = new_row(tx, s);
   base::Result<MachineUse> use = MachineUse{.is_awake = true, .use_recorded = true};
   if (s.machine) use = check_machine(tx, s.tenant, *s.machine);
-  std::optional<base::Error> refused = use ? quota_refusal(tx, row) : use.error();
+  std::optional<base::Error> refused = start_refusal(tx, s);
+  if (!refused) refused = use ? quota_refusal(tx, row) : use.error();
   if (auto made = find_previous(tx, s, row, refused.has_value())) return *made;
   if (refused) return std::move(*refused);
-  if (!use->is_awake) row.run_at = kWaitsForMachine;
+  const bool is_scheduled = row.is_scheduled();
+  if (!use->is_awake && !is_scheduled) row.run_at = kWaitsForMachine;
   std::optional<std::int64_t> spec_blob;
   if (s.spec_blob) spec_blob = blob_claim.take(tx.db, s.tenant, s.spec_blob);
   if (s.input) row.input = blob_claim.take(tx.db, s.tenant, s.input);
   row.spec = insert_job_spec(tx.db, {s.spec, spec_blob, s.traceparent});
   if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
   reserve_for_job(tx, row);
+  const auto run_at = scheduled_time(row, tx.jumped);
   JobTransitions(tx, options).enqueue(std::move(row), s.traceparent);
-  if (s.machine) use_machine(tx, options, s, *use);
+  if (s.machine && !is_scheduled) use_machine(tx, options, {s.tenant, *s.machine, s.wake}, *use);
   audit_execution(tx, {s.tenant, s.actor}, "create", s.id);
-  return Submitted{s.id, false, JobStatus::kQueued};
+  return Submitted{s.id, false, JobStatus::kQueued, run_at};
 }
 
 // A submission that is queued in the writer. It is allocated once and shared by the operation and the
@@ -137,6 +155,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
     row.idempotency = idempotency_hash(request.by.tenant, *request.idempotency);
     if (auto made = find_key(tx.db, row.idempotency, *request.idempotency)) return *made;
   }
+  if (is_removed(tx.db, old->id)) return no_such_job();
   if (!may_be_retried(old->status)) {
     return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
   }
@@ -160,6 +179,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   row.rerun = old->rerun;
   row.created_at = base::millis(tx.now);
   row.deadline = base::millis(tx.now + request.deadline_after);
+  row.jumped_ms = tx.jumped.count();
   row.model = old->model;
   row.lane_key = old->lane_key;
   row.retry_of = old->id;
@@ -270,7 +290,15 @@ struct RemoveRequest {
   ReplyBuilder<schemas::JobView> reply;
 };
 
-constexpr int kFilesMax = 64;  // more go with the next retention
+constexpr int kFilesMax = 2 * schemas::kArtifactsMax;  // those of the job; a backlog goes with retention
+
+// What a repeat of the call shows after the job is deleted: nothing of its contents.
+schemas::JobView without_contents(schemas::JobView job) {
+  job.name.clear();
+  job.metadata.clear();
+  if (job.error) job.error->message.clear();
+  return job;
+}
 
 base::Result<Removed> remove_in(Tx& tx, const Store::Options& options, const RemoveRequest& request) {
   if (const auto before = find_stored_reply(tx, request.call)) {
@@ -283,7 +311,9 @@ base::Result<Removed> remove_in(Tx& tx, const Store::Options& options, const Rem
   append_audit(tx,
                {.tenant = by.tenant, .actor = by.actor, .act = "job.delete", .target = request.job.str()});
   if (!schemas::is_terminal(row->status)) cancel_open(tx, options, by, *row);
-  std::string body = request.reply(*find_named_view(tx.db, row->id, options));
+  schemas::JobView job = *find_named_view(tx.db, row->id, options);
+  std::string body = request.reply(job);
+  store_reply(tx, request.call, request.reply(without_contents(std::move(job))));
   std::vector<std::string> files;
   if (schemas::is_terminal(row->status) && row->children_left == 0) {
     erase_job(tx, *row, std::numeric_limits<int>::max());
@@ -291,7 +321,7 @@ base::Result<Removed> remove_in(Tx& tx, const Store::Options& options, const Rem
   } else {
     tx.db.prepare("UPDATE jobs SET removed = 1 WHERE id = ?1").bind(row->id).run();
   }
-  return Removed{store_reply(tx, request.call, std::move(body)), std::move(files)};
+  return Removed{{std::move(body), false}, std::move(files)};
 }
 
 }  // namespace

@@ -28,7 +28,11 @@ struct Submission {
   // Counted from the time of the group (Tx::now). A job that has not started after this time expires. Absent:
   // schemas::kDefaultJobDeadline; jobs::JobSubmitter fills in the kind's.
   std::optional<std::chrono::milliseconds> deadline_after;
-  std::string lane_key;  // empty: none
+  // Set: the job is scheduled, and does not run before this time; the deadline counts from there. A time
+  // that has passed counts as absent. Jumps of the wall clock move the end of a delay, but no time.
+  std::optional<schemas::JobStart> start;
+  std::chrono::milliseconds run_at_max = std::chrono::milliseconds::max();  // how far ahead `start` may be
+  std::string lane_key;                                                     // empty: none
   std::string spec;
   Staged spec_blob;         // may be null
   Staged input;             // the document; may be null
@@ -37,7 +41,8 @@ struct Submission {
   std::string metadata;     // schemas::Metadata as JSON; empty: none
   std::optional<IdempotencyKey> idempotency;
   // Of kind exec: the machine to run on. If the machine is asleep, the job waits for it, and a machine
-  // operation with this new id wakes it, unless an operation is already running. kNotFound: no such machine.
+  // operation with this new id wakes it, unless an operation is already running. A scheduled job wakes it at
+  // its time. kNotFound: no such machine.
   // kInvalidState: the machine is being destroyed.
   std::optional<base::Uuid> machine;
   schemas::JobId wake{schemas::Kind::kMachine, {}};  // nil: jobs::JobSubmitter makes one
@@ -51,6 +56,7 @@ struct Submitted {
   schemas::JobId job;
   bool replayed = false;  // the key had created `job` before; nothing was written
   schemas::JobStatus status = schemas::JobStatus::kQueued;
+  std::optional<base::WallTime> run_at{};  // of a job that is scheduled
 };
 
 struct Retry {
@@ -77,6 +83,7 @@ class JobIntake {
   explicit JobIntake(Store& store) : store_(store) {}
 
   // Inserts the job row, the spec, the idempotency row (and the outbox row) in one transaction.
+  // kInvalidField: schemas::check_start; a repeat with the same key returns the job even then.
   // kIdempotencyReused: same key, other fingerprint. kQuotaExceeded, kQuotaFull: a quota of the tenant or the
   // key (running_jobs, stored_jobs, stored_bytes). kBudgetExceeded: `cost_max` exceeds a budget. kOverloaded:
   // the disk or the queue is full, or the store is degraded.

@@ -71,6 +71,7 @@ bool has_status(const JobCandidate& job, const JobFilter& filter) {
   schemas::JobView view;
   view.status = job.status;
   view.waking = job.waking;
+  view.scheduled = job.scheduled;
   return schemas::public_status(view) == *filter.status;
 }
 
@@ -96,6 +97,7 @@ JobCandidate candidate_at(const Statement& row) {
           row.text(3),
           base::wall_from(row.integer(4)),
           row.integer(5) == kWaitsForMachine,
+          row.integer(10) != 0,
           row.is_null(6) ? std::string() : row.text(6),
           row.is_null(9) ? std::string() : row.text(9)};
 }
@@ -210,7 +212,8 @@ class PageSearch {
     for (const base::Uuid& id : found.ids) {
       if (full() || scan_.rows_left <= 0) return;
       auto s = db.prepare(R"(
-          SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant, metadata
+          SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant, metadata,
+              schedule
           FROM jobs
           WHERE id = ?1)"_sql);
       if (s.bind(id).step()) take(db, candidate_at(s));
@@ -225,7 +228,8 @@ class PageSearch {
   // Scans the rows in order of id, of all tenants and including children.
   void scan_rows(Db& db) {
     auto s = db.prepare(R"(
-        SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant, metadata
+        SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant, metadata,
+              schedule
           FROM jobs
         WHERE id < ?1 AND id >= ?2
         ORDER BY id DESC LIMIT ?3)"_sql);

@@ -39,10 +39,12 @@ struct JobCandidate {
   std::string model;
   base::WallTime created_at;
   bool waking;
+  bool scheduled;
   std::string error;
   std::string metadata;
 };
-// Reads the columns id, kind, status, model, created_at, run_at, error_code, parent_id, tenant, metadata.
+// Reads the columns id, kind, status, model, created_at, run_at, error_code, parent_id, tenant, metadata,
+// schedule.
 JobCandidate candidate_at(const Statement& row);
 // Children match no filter.
 bool matches(const JobCandidate& job, const JobFilter& filter);

@@ -224,10 +224,12 @@ class CandidateCollector {
       if (!has_kind(kind, filter_)) continue;
       filter_.tenant ? ready_of(kind, *filter_.tenant) : ready(kind);
     }
-    auto s = db_.prepare(R"(
-        SELECT id FROM jobs INDEXED BY jobs_delayed
-        WHERE status = {queued} AND run_at > 0 AND id < ?1 AND id >= ?2 LIMIT ?3)"_sql);
-    take(s.bind(scan_.before, scan_.from, limit_left()));
+    delayed(Schedule::kNone);
+  }
+
+  void scheduled() {
+    delayed(Schedule::kTime);
+    delayed(Schedule::kDelay);
   }
 
   void ended_badly(JobStatus status) {
@@ -257,6 +259,13 @@ class CandidateCollector {
 
   void take(Statement& s) {
     while (s.step()) ids_.push_back(s.uuid(0));
+  }
+
+  void delayed(Schedule schedule) {
+    auto s = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_delayed
+        WHERE status = {queued} AND run_at > 0 AND schedule = ?1 AND id < ?2 AND id >= ?3 LIMIT ?4)"_sql);
+    take(s.bind(schedule, scan_.before, scan_.from, limit_left()));
   }
 
   void ready(schemas::Kind kind) {
@@ -307,6 +316,8 @@ std::optional<JobCandidates> by_state(Db& db, const JobFilter& filter, const Job
     found.running();
   } else if (filter.status == "queued" || filter.status == "wake_in_progress") {
     found.queued();
+  } else if (filter.status == "scheduled") {
+    found.scheduled();
   } else if (filter.status == "succeeded") {
     found.ended();
   } else {

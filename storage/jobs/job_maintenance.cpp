@@ -11,6 +11,7 @@
 #include "storage/sql.h"
 #include "storage/workers/workers.h"
 #include "storage/writer/readers.h"
+#include "storage/writer/store_clock.h"
 
 namespace millrace::storage {
 namespace {
@@ -21,13 +22,20 @@ using schemas::JobStatus;
 constexpr int kLeasesPerWorker = 1024;
 
 int release_due_in(Tx& tx, const Store::Options& options, int limit) {
-  auto s = tx.db.prepare(R"(
-      SELECT id FROM jobs
-      WHERE status = {queued} AND run_at > 0 AND run_at <= ?1
-      ORDER BY run_at LIMIT ?2)"_sql);
-  s.bind(base::millis(tx.now), limit);
+  std::vector<base::Uuid> due;
+  for (const Schedule schedule : {Schedule::kNone, Schedule::kTime, Schedule::kDelay}) {
+    const base::WallTime now = schedule == Schedule::kTime ? tx.now : tx.steady();
+    for (const schemas::Kind kind : schemas::kKinds) {
+      auto s = tx.db.prepare(R"(
+          SELECT id FROM jobs INDEXED BY jobs_delayed
+          WHERE status = {queued} AND run_at > 0 AND schedule = ?1 AND kind = ?2 AND run_at <= ?3
+          ORDER BY run_at LIMIT ?4)"_sql);
+      s.bind(schedule, kind, base::millis(now), limit - static_cast<int>(due.size()));
+      while (s.step()) due.push_back(s.uuid(0));
+    }
+  }
   JobTransitions transitions(tx, options);
-  return for_each_job(tx.db, ids(s), [&](JobRow& row) { transitions.release(row); });
+  return for_each_job(tx.db, due, [&](JobRow& row) { transitions.release(row); });
 }
 
 // A lease of another boot has ended, whatever the clocks say. A lease of this boot expires only while the
@@ -79,15 +87,16 @@ std::vector<base::Uuid> overdue(const Tx& tx, DeadlineScanner& deadline_scanner,
     auto s = tx.db.prepare(R"(
         SELECT id FROM jobs
         WHERE status IN ({queued}, {waiting}) AND parent_id IS NULL
+            AND schedule = {not_scheduled}
             AND (version > 1 OR run_at > 0 OR deadline <> created_at + {default_deadline_ms})
-            AND deadline <= ?1
-        ORDER BY deadline LIMIT ?2)"_sql);
-    s.bind(base::millis(tx.now), limit);
+            AND deadline - jumped_ms <= ?1
+        ORDER BY deadline - jumped_ms LIMIT ?2)"_sql);
+    s.bind(base::millis(tx.steady()), limit);
     jobs = ids(s);
   }
   const int left = limit - static_cast<int>(jobs.size());
   if (left <= 0) return jobs;
-  const auto more = deadline_scanner.due(tx.db, tx.now, tx.boot, left);
+  const auto more = deadline_scanner.due(tx.db, tx.steady(), tx.boot, left);
   jobs.insert(jobs.end(), more.begin(), more.end());
   return jobs;
 }
@@ -198,9 +207,10 @@ std::vector<ReadyJob> republish_lost_in(Tx& tx, schemas::Kind kind, std::chrono:
   {
     auto s = tx.db.prepare(R"(
         SELECT id FROM jobs
-        WHERE status = {queued} AND published_at > 0 AND kind = ?1 AND published_at <= ?2
+        WHERE status = {queued} AND published_at > 0 AND kind = ?1
+            AND (published_at <= ?2 OR published_at > ?4)
         ORDER BY published_at LIMIT ?3)"_sql);
-    s.bind(kind, base::millis(tx.now - age), limit);
+    s.bind(kind, base::millis(tx.steady() - age), limit, base::millis(tx.steady()));
     lost = ids(s);
   }
   for_each_job(tx.db, lost, [&](JobRow& row) { publish_now(tx, row, row.epoch + 1, published); });
@@ -210,8 +220,8 @@ std::vector<ReadyJob> republish_lost_in(Tx& tx, schemas::Kind kind, std::chrono:
 std::vector<ReadyJob> republish_outbox_in(Tx& tx, int limit) {
   std::vector<base::Uuid> marked;
   {
-    auto s = tx.db.prepare("SELECT job FROM outbox WHERE marked_at < ?1 ORDER BY marked_at LIMIT ?2");
-    s.bind(base::millis(tx.now), limit);
+    auto s = tx.db.prepare("SELECT job FROM outbox WHERE marked_at <> ?1 ORDER BY marked_at LIMIT ?2");
+    s.bind(base::millis(tx.steady()), limit);
     marked = ids(s);
   }
   std::vector<ReadyJob> published;
@@ -252,18 +262,24 @@ void JobMaintenance::republish_outbox(int limit, Callback<std::vector<ReadyJob>>
 
 namespace {
 
-std::optional<std::int64_t> first_retry(Db& db) {
-  auto s = db.prepare(R"(
-      SELECT min(run_at) FROM jobs
-      WHERE status = {queued} AND run_at > 0 AND run_at < {waits_for_machine})"_sql);
-  s.step();
-  return s.optional_integer(0);
+std::optional<std::int64_t> first_run_at(Db& db, Schedule schedule) {
+  std::optional<std::int64_t> first;
+  for (const schemas::Kind kind : schemas::kKinds) {
+    auto s = db.prepare(R"(
+        SELECT min(run_at) FROM jobs INDEXED BY jobs_delayed
+        WHERE status = {queued} AND schedule = ?1 AND kind = ?2 AND run_at > 0
+            AND run_at < {waits_for_machine})"_sql);
+    s.bind(schedule, kind).step();
+    if (const auto run_at = s.optional_integer(0)) first = std::min(first.value_or(*run_at), *run_at);
+  }
+  return first;
 }
 
+// In steady time.
 std::optional<std::int64_t> first_deadline(Db& db) {
   auto s = db.prepare(R"(
-      SELECT min(deadline) FROM jobs
-      WHERE status IN ({queued}, {waiting}) AND parent_id IS NULL
+      SELECT min(deadline - jumped_ms) FROM jobs
+      WHERE status IN ({queued}, {waiting}) AND parent_id IS NULL AND schedule = {not_scheduled}
           AND (version > 1 OR run_at > 0 OR deadline <> created_at + {default_deadline_ms}))"_sql);
   s.step();
   return s.optional_integer(0);
@@ -284,15 +300,6 @@ std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot) {
 
 }  // namespace
 
-namespace {
-
-bool any_removed(Db& db) {
-  auto s = db.prepare("SELECT 1 FROM jobs INDEXED BY jobs_removed WHERE removed = 1 LIMIT 1");
-  return s.step();
-}
-
-}  // namespace
-
 base::Result<std::optional<base::WallTime>> JobMaintenance::next_due(std::chrono::milliseconds lease) {
   const base::Clock& clock = store_.clock();
   const std::int64_t wall_minus_boot = base::millis(clock.wall()) - base::millis(clock.boot());
@@ -302,10 +309,19 @@ base::Result<std::optional<base::WallTime>> JobMaintenance::next_due(std::chrono
     if (t) due = std::min(due.value_or(*t), *t);
   };
   auto status = store_.readers().read([&](Db& db) {
-    take(first_retry(db));
-    if (any_removed(db)) take(base::millis(clock.wall()));
-    take(first_deadline(db));
-    if (DeadlineScanner::any_queued(db)) take(base::millis(deadline_scanner_->next_scan(clock.boot())));
+    const std::int64_t jumped = clock_jumps(db).count();
+    const auto take_steady = [&](std::optional<std::int64_t> t) {
+      if (t) take(*t + jumped);
+    };
+    take(first_run_at(db, Schedule::kTime));
+    take_steady(first_run_at(db, Schedule::kDelay));
+    take_steady(first_run_at(db, Schedule::kNone));
+    if (!removed_and_ended(db, 1).empty()) take(base::millis(clock.wall()));
+    take_steady(first_deadline(db));
+    if (DeadlineScanner::any_queued(db)) {
+      const auto scan = deadline_scanner_->next_scan(clock.boot());
+      scan ? take_steady(base::millis(*scan)) : take(0);
+    }
     if (const auto end = first_lease(db, boot_number(clock.boot_id()))) {
       take(std::min(*end + 1, latest_end) + wall_minus_boot);
     }

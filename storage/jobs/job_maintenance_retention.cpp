@@ -51,10 +51,10 @@ void strip(Tx& tx, const JobRow& row) {
 int drop_results_in(Tx& tx, std::chrono::milliseconds age, int limit) {
   auto s = tx.db.prepare(R"(
       SELECT id FROM jobs
-      WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped = 0 AND completed_at <= ?1
-          AND children_left = 0
-      ORDER BY completed_at LIMIT ?2)"_sql);
-  s.bind(base::millis(tx.now - age), limit);
+      WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped = 0
+          AND completed_at - jumped_ms <= ?1 AND children_left = 0
+      ORDER BY completed_at - jumped_ms LIMIT ?2)"_sql);
+  s.bind(base::millis(tx.steady() - age), limit);
   return for_each_job(tx.db, ids(s), [&](const JobRow& row) { strip(tx, row); });
 }
 
@@ -64,8 +64,8 @@ int drop_jobs_in(Tx& tx, std::chrono::milliseconds age, int limit) {
     auto s = tx.db.prepare(R"(
         SELECT id FROM jobs
         WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped IN (0, 1)
-            AND completed_at <= ?1 AND children_left = 0 LIMIT ?2)"_sql);
-    s.bind(base::millis(tx.now - age), limit);
+            AND completed_at - jumped_ms <= ?1 AND children_left = 0 LIMIT ?2)"_sql);
+    s.bind(base::millis(tx.steady() - age), limit);
     ended = ids(s);
   }
   int deleted = 0;
@@ -81,21 +81,13 @@ int drop_idempotency_in(Tx& tx, int limit) {
       DELETE FROM idempotency
       WHERE key IN (SELECT key FROM idempotency WHERE expires_at IS NOT NULL AND expires_at <= ?1
           ORDER BY expires_at LIMIT ?2))"_sql);
-  s.bind(base::millis(tx.now), limit).run();
+  s.bind(base::millis(tx.steady()), limit).run();
   return s.changes();
 }
 
 int drop_removed_in(Tx& tx, int limit) {
-  std::vector<base::Uuid> ended;
-  {
-    auto s = tx.db.prepare(R"(
-        SELECT id FROM jobs INDEXED BY jobs_removed
-        WHERE removed = 1 AND status >= {first_terminal} AND children_left = 0 LIMIT ?1)"_sql);
-    s.bind(limit);
-    ended = ids(s);
-  }
   int deleted = 0;
-  for (const base::Uuid& id : ended) {
+  for (const base::Uuid& id : removed_and_ended(tx.db, limit)) {
     if (deleted >= limit) break;
     if (const auto row = find_job(tx.db, id)) deleted += erase_job(tx, *row, limit - deleted);
   }

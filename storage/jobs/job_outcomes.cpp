@@ -109,7 +109,7 @@ ReportResult retry_in(Tx& tx, const Store::Options& options, const Lease& lease,
   const base::WallTime run_at = tx.now + plan.delay;
   const std::string data = retry_data(row, plan, run_at);
   const bool is_free = plan.attempts_max == 0 && !plan.crash && !plan.loss;
-  transitions.requeue(row, {.run_at = run_at,
+  transitions.requeue(row, {.delay = plan.delay,
                             .free_attempts = is_free ? 1 : 0,
                             .crashes = plan.crash ? 1 : 0,
                             .losses = plan.loss ? 1 : 0,
@@ -210,7 +210,8 @@ JobRow child_of(const Tx& tx, const JobRow& parent, const ChildSpec& spec, int i
   child.priority = parent.priority;
   child.rerun = parent.rerun;
   child.created_at = base::millis(tx.now);
-  child.deadline = parent.deadline;
+  child.deadline = parent.deadline + tx.jumped.count() - parent.jumped_ms;
+  child.jumped_ms = tx.jumped.count();
   child.model = parent.model;
   child.lane_key = parent.lane_key;
   child.parent = parent.id;

@@ -13,6 +13,7 @@
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
+#include "storage/writer/store_clock.h"
 
 namespace millrace::storage {
 namespace {
@@ -39,6 +40,28 @@ std::string find_name(Db& db, const schemas::JobId& job) {
   return schemas::job_name(job.kind, spec.bytes);
 }
 
+namespace {
+
+// Deadline, run_at and end of the result, by the present wall clock. `s` is the row of find_view.
+void read_times(Db& db, const Statement& s, const Store::Options& options, schemas::JobView& view) {
+  const std::chrono::milliseconds jumped = clock_jumps(db);
+  const std::chrono::milliseconds jumped_since = jumped - std::chrono::milliseconds(s.integer(23));
+  const auto schedule = static_cast<Schedule>(s.integer(24));
+  view.deadline = base::wall_from(s.integer(11));
+  if (schedule == Schedule::kNone) view.deadline += jumped_since;
+  if (schedule == Schedule::kDelay) view.deadline += jumped;
+  if (schedule != Schedule::kNone) {
+    view.run_at = base::wall_from(s.integer(25));
+    if (schedule == Schedule::kDelay) *view.run_at += jumped;
+  }
+  if (view.completed_at) {
+    const auto age = kind_rules(view.id.kind).keeps_result ? options.job_age : options.result_age;
+    view.result_expires_at = *view.completed_at + jumped_since + age;
+  }
+}
+
+}  // namespace
+
 std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options) {
   auto s = db.prepare(R"(
       SELECT kind, tenant, status, model, priority, attempt, version, cancel_requested, created_at,
@@ -52,7 +75,8 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
           WHERE job = jobs.id AND type = 'waiting' ORDER BY version LIMIT 1) ORDER BY version DESC
           LIMIT 1) END,
           CASE WHEN status >= {first_unsuccessful} THEN (SELECT max(id) FROM jobs AS retry
-          WHERE retry.retry_of = jobs.id) END, metadata
+          WHERE retry.retry_of = jobs.id) END, metadata,
+          jumped_ms, schedule, run_at
       FROM jobs
       WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
@@ -68,11 +92,7 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
   view.created_at = base::wall_from(s.integer(8));
   view.started_at = wall(s.optional_integer(9));
   view.completed_at = wall(s.optional_integer(10));
-  view.deadline = base::wall_from(s.integer(11));
-  if (view.completed_at) {
-    view.result_expires_at =
-        *view.completed_at + (kind_rules(view.id.kind).keeps_result ? options.job_age : options.result_age);
-  }
+  read_times(db, s, options, view);
   view.progress_done = static_cast<int>(s.integer(12));
   view.progress_total = static_cast<int>(s.integer(13));
   if (const auto code = s.optional_text(14)) view.error = {base::code_named(*code), s.text(15), s.text(19)};
@@ -81,6 +101,7 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
   if (auto metadata = s.optional_text(22)) view.metadata = *std::move(metadata);
   view.has_result = s.integer(17) != 0;
   view.waking = s.integer(18) != 0;
+  view.scheduled = view.run_at.has_value();
   return view;
 }
 
@@ -220,7 +241,7 @@ base::Result<StoredPayload> JobQueries::part(const std::string& tenant, const sc
     return payload_at(db, s, 0, base::Code::kResultDamaged, part_name(root.uuid, index));
   });
   if (!part) return part.error();
-  if (!*part) return base::error(base::Code::kNotFound, "no such part");
+  if (!*part) return base::error(base::Code::kNotFound, "There is no such part");
   return std::move(**part);
 }
 
@@ -276,12 +297,13 @@ base::Result<std::vector<schemas::JobChange>> JobQueries::versions(const std::ve
     std::vector<schemas::JobChange> changes;
     for (const auto& job : jobs) {
       auto s = db.prepare(R"(
-          SELECT tenant, version, status, status = {queued} AND run_at = {waits_for_machine}
+          SELECT tenant, version, status, status = {queued} AND run_at = {waits_for_machine},
+              schedule <> {not_scheduled}
           FROM jobs
           WHERE id = ?1 AND kind = ?2)"_sql);
       if (!s.bind(job.uuid, job.kind).step()) continue;
-      changes.push_back(
-          {job, s.text(0), s.integer(1), static_cast<schemas::JobStatus>(s.integer(2)), s.integer(3) != 0});
+      changes.push_back({job, s.text(0), s.integer(1), static_cast<schemas::JobStatus>(s.integer(2)),
+                         s.integer(3) != 0, s.integer(4) != 0});
     }
     return changes;
   });
@@ -397,72 +419,6 @@ base::Result<std::vector<JobRecord>> JobQueries::lane(const std::string& tenant,
 
 base::Result<std::string> JobQueries::secret(const schemas::JobId& job) {
   return read(store_.readers(), [&](Db& db) { return find_secret(db, job.uuid); });
-}
-
-namespace {
-
-std::int64_t count_queued(Db& db, schemas::Kind kind) {
-  auto ready = db.prepare(R"(
-      SELECT count(*)
-      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND run_at = 0 AND kind = ?1 LIMIT ?2))"_sql);
-  ready.bind(kind, kDepthMax).step();
-  auto delayed = db.prepare(R"(
-      SELECT count(*)
-      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND run_at > 0
-          AND run_at < {waits_for_machine} AND kind = ?1 LIMIT ?2))"_sql);
-  delayed.bind(kind, kDepthMax).step();
-  return ready.integer(0) + delayed.integer(0);
-}
-
-std::int64_t count_running(Db& db, schemas::Kind kind) {
-  auto s = db.prepare("SELECT count(*) FROM jobs WHERE status = {running} AND kind = ?1"_sql);
-  s.bind(kind).step();
-  return s.integer(0);
-}
-
-std::int64_t count_waiting(Db& db, schemas::Kind kind) {
-  auto s = db.prepare("SELECT count(*) FROM jobs WHERE status = {waiting} AND kind = ?1"_sql);
-  s.bind(kind).step();
-  return s.integer(0);
-}
-
-// Examines the first job of each (tenant, priority) queue; the oldest job is among them. Each costs one seek
-// in jobs_ready.
-std::optional<base::WallTime> oldest_ready(Db& db, schemas::Kind kind) {
-  std::optional<base::WallTime> oldest;
-  std::string tenant;
-  std::optional<std::int64_t> priority;
-  while (true) {
-    auto lower = db.prepare(R"(
-        SELECT tenant, priority, created_at FROM jobs
-        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority < ?3
-        ORDER BY priority DESC, id LIMIT 1)"_sql);
-    auto next = db.prepare(R"(
-        SELECT tenant, priority, created_at FROM jobs
-        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant > ?2
-        ORDER BY tenant, priority DESC, id LIMIT 1)"_sql);
-    const bool same_tenant = priority && lower.bind(kind, tenant, *priority).step();
-    if (!same_tenant && !next.bind(kind, tenant).step()) return oldest;
-    const Statement& head = same_tenant ? lower : next;
-    tenant = head.text(0);
-    priority = head.integer(1);
-    const auto created = base::wall_from(head.integer(2));
-    if (!oldest || created < *oldest) oldest = created;
-  }
-}
-
-}  // namespace
-
-base::Result<std::vector<QueueDepth>> JobQueries::depths() {
-  std::vector<QueueDepth> depths;
-  auto status = store_.readers().read([&](Db& db) {
-    for (schemas::Kind kind : schemas::kKinds) {
-      depths.push_back({kind, count_queued(db, kind), count_running(db, kind), count_waiting(db, kind),
-                        oldest_ready(db, kind)});
-    }
-  });
-  if (!status) return status.error();
-  return depths;
 }
 
 }  // namespace millrace::storage

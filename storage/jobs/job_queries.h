@@ -65,7 +65,8 @@ inline constexpr std::int64_t kDepthMax = 1'000'000;
 struct QueueDepth {
   schemas::Kind kind;
   std::int64_t queued = 0, running = 0, waiting = 0;
-  std::optional<base::WallTime> oldest_queued;
+  std::int64_t scheduled = 0;                   // not in `queued`
+  std::optional<base::WallTime> oldest_queued;  // since when it waits; a scheduled job from its run_at on
 };
 
 // A job with its spec, result and artifacts.

@@ -32,7 +32,12 @@ class Columns {
 
 }  // namespace
 
-base::Error no_such_job() { return base::error(base::Code::kNotFound, "no such job"); }
+base::Error no_such_job() { return base::error(base::Code::kNotFound, "There is no such job"); }
+
+bool is_removed(Db& db, const base::Uuid& id) {
+  auto s = db.prepare("SELECT removed FROM jobs WHERE id = ?1");
+  return s.bind(id).step() && s.integer(0) != 0;
+}
 
 // The column `spared` is JobRow::free_attempts.
 std::optional<JobRow> find_job(Db& db, const base::Uuid& id) {
@@ -41,7 +46,7 @@ std::optional<JobRow> find_job(Db& db, const base::Uuid& id) {
           spec, input, result, retry_of, parent_id, idempotency, child_index, children,
           children_left, epoch, published_at, attempt, spared, crashes, losses, token,
           cancel_requested, progress_done, progress_total, version, completed_at, key_id, bytes,
-          call_nano, metadata
+          call_nano, metadata, jumped_ms, schedule
       FROM jobs
       WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
@@ -83,6 +88,8 @@ std::optional<JobRow> find_job(Db& db, const base::Uuid& id) {
   row.bytes = c.integer();
   row.cost_max = c.optional_integer();
   row.metadata = c.text();
+  row.jumped_ms = c.integer();
+  row.schedule = static_cast<Schedule>(c.small());
   return row;
 }
 
@@ -90,6 +97,11 @@ std::optional<JobRow> find_root(Db& db, std::string_view tenant, const schemas::
   auto row = find_job(db, job.uuid);
   if (!row || row->kind != job.kind || row->tenant != tenant || row->parent) return std::nullopt;
   return row;
+}
+
+std::optional<base::WallTime> scheduled_time(const JobRow& row, std::chrono::milliseconds jumped) {
+  if (!row.is_scheduled()) return std::nullopt;
+  return base::wall_from(row.run_at) + (row.schedule == Schedule::kDelay ? jumped : jumped.zero());
 }
 
 void expect_one_change(const Statement& statement, std::string_view move) {
@@ -111,15 +123,15 @@ struct AnyJobs {
   static constexpr std::string_view kHead =
       "INSERT OR ROLLBACK INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model, "
       "lane_key, spec, input, retry_of, idempotency, parent_id, child_index, published_at, run_at, key_id, "
-      "bytes, call_nano, metadata) "
+      "bytes, call_nano, jumped_ms, metadata, schedule) "
       "VALUES ";
-  static constexpr std::string_view kRow = "(?,?,?,0,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+  static constexpr std::string_view kRow = "(?,?,?,0,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
   static void bind(Statement& s, const JobRow& row) {
     s.bind(row.id, row.tenant, row.kind, row.priority, row.rerun, row.deadline, row.created_at, row.model,
            null_if_empty(row.lane_key), row.spec, row.input, row.retry_of, blob_or_null(row.idempotency),
            row.parent, row.child_index, row.published_at, row.run_at, null_if_empty(row.key_id), row.bytes,
-           row.cost_max, null_if_empty(row.metadata));
+           row.cost_max, row.jumped_ms, null_if_empty(row.metadata), row.schedule);
   }
 };
 
@@ -127,11 +139,12 @@ struct AnyJobs {
 struct PlainJobs {
   using Row = JobRow;
   static constexpr std::string_view kHead = AnyJobs::kHead;
-  static constexpr std::string_view kRow = "(?,?,?,0,?,?,?,?,?,NULL,?,NULL,NULL,NULL,NULL,0,0,0,?,?,?,NULL)";
+  static constexpr std::string_view kRow =
+      "(?,?,?,0,?,?,?,?,?,NULL,?,NULL,NULL,NULL,NULL,0,0,0,?,?,?,?,NULL,0)";
 
   static void bind(Statement& s, const JobRow& row) {
     s.bind(row.id, row.tenant, row.kind, row.priority, row.rerun, row.deadline, row.created_at, row.model,
-           row.spec, null_if_empty(row.key_id), row.bytes, row.cost_max);
+           row.spec, null_if_empty(row.key_id), row.bytes, row.cost_max, row.jumped_ms);
   }
 };
 

@@ -20,7 +20,12 @@ struct JobRow {
   schemas::JobStatus status = schemas::JobStatus::kQueued;
   int priority = 0;
   schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce;
-  std::int64_t run_at = 0, deadline = 0, created_at = 0;  // wall ms
+  std::int64_t created_at = 0;  // wall ms
+  std::int64_t run_at = 0;      // its meaning: Schedule
+  Schedule schedule = Schedule::kNone;
+  // Wall ms when `jumped_ms` was the sum of the clock's jumps. While `schedule` is kDelay, in steady time.
+  std::int64_t deadline = 0;
+  std::int64_t jumped_ms = 0;  // when `deadline` was set; of an ended job: `completed_at`
   std::string model;
   std::string lane_key;                             // empty: none
   std::optional<std::int64_t> spec, input, result;  // rowids: job_specs, blobs, job_results
@@ -40,7 +45,15 @@ struct JobRow {
   std::optional<std::int64_t> completed_at;
 
   schemas::JobId job() const { return {kind, id}; }
+  // True: the job waits for the client's run_at or delay.
+  bool is_scheduled() const { return schedule != Schedule::kNone; }
+  // The deadline in steady time. REQUIRES: not scheduled.
+  std::int64_t steady_deadline() const { return deadline - jumped_ms; }
 };
+
+// The wall time at which a scheduled job runs, by the present sum of the clock's jumps. Absent: not
+// scheduled.
+std::optional<base::WallTime> scheduled_time(const JobRow& row, std::chrono::milliseconds jumped);
 
 struct NewSpec {
   std::string_view bytes;            // at most 32 KiB; unused with a blob
@@ -51,10 +64,12 @@ struct NewSpec {
 // The error for a job that does not exist. kNotFound.
 base::Error no_such_job();
 std::optional<JobRow> find_job(Db& db, const base::Uuid& id);
+// Whether the job was deleted by its owner and its row only waits for its parts to end.
+bool is_removed(Db& db, const base::Uuid& id);
 // The same, but also absent if the id belongs to another kind, another tenant or a child.
 std::optional<JobRow> find_root(Db& db, std::string_view tenant, const schemas::JobId& job);
-// Inserts a new queued row; its run_at is 0 or kWaitsForMachine. The row is pending (Db::pending) until the
-// next statement or the end of the transaction, so that rows inserted one after the other need few
+// Inserts a new queued row; its run_at is 0, kWaitsForMachine or scheduled. The row is pending (Db::pending)
+// until the next statement or the end of the transaction, so that rows inserted one after the other need few
 // statements. If a row cannot be written, the transaction fails at that point.
 void insert_job(Db& db, JobRow row);
 // Inserts the spec of a new job; pending like the job itself. The memory behind its views must stay valid

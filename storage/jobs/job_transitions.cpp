@@ -15,6 +15,7 @@
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/machines/machine_rows.h"
+#include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
 #include "storage/tenants/reservations.h"
 #include "storage/workers/workers.h"
@@ -29,7 +30,8 @@ bool is_waking(const JobRow& row) {
 }  // namespace
 
 void publish_change(Tx& tx, const JobRow& row) {
-  tx.commit.changes.push_back({row.job(), row.tenant, row.version, row.status, is_waking(row)});
+  tx.commit.changes.push_back(
+      {row.job(), row.tenant, row.version, row.status, is_waking(row), row.is_scheduled()});
 }
 
 void record_event(Tx& tx, JobRow& row, std::string_view type, std::string_view data) {
@@ -41,9 +43,12 @@ void record_event(Tx& tx, JobRow& row, std::string_view type, std::string_view d
   publish_change(tx, row);
 }
 
-void record_waking_event(Tx& tx, const JobRow& row) {
-  tx.db.prepare("INSERT INTO job_events (job, version, at, type, data) VALUES (?1, 1, ?2, ?3, '{}')")
-      .bind(row.id, row.created_at, schemas::public_status(row.status, true))
+void record_waiting_event(Tx& tx, const JobRow& row) {
+  const auto run_at = scheduled_time(row, tx.jumped);
+  const std::string data = run_at ? "{\"run_at\":\"" + base::rfc3339(*run_at) + "\"}" : "{}";
+  tx.db.prepare("INSERT INTO job_events (job, version, at, type, data) VALUES (?1, 1, ?2, ?3, ?4)")
+      .bind(row.id, row.created_at, schemas::public_status(row.status, is_waking(row), row.is_scheduled()),
+            data)
       .run();
 }
 
@@ -97,7 +102,7 @@ void insert_outbox_row(Tx& tx, const base::Uuid& job, std::int64_t epoch) {
       .prepare(R"(
           INSERT INTO outbox (job, epoch, marked_at) VALUES (?1, ?2, ?3)
           ON CONFLICT (job) DO UPDATE SET epoch = excluded.epoch, marked_at = excluded.marked_at)"_sql)
-      .bind(job, epoch, base::millis(tx.now))
+      .bind(job, epoch, base::millis(tx.steady()))
       .run();
 }
 
@@ -133,9 +138,9 @@ std::int64_t WindowSlots::take(const JobRow& row) {
   auto free_slots_left = free_slots_.find(row.kind);
   if (free_slots_left == free_slots_.end())
     free_slots_left = free_slots_.emplace(row.kind, free_window_slots(tx_, row.kind)).first;
-  if (free_slots_left->second <= 0) return is_first_of_lane(tx_, row) ? base::millis(tx_.now) : 0;
+  if (free_slots_left->second <= 0) return is_first_of_lane(tx_, row) ? base::millis(tx_.steady()) : 0;
   --free_slots_left->second;
-  return base::millis(tx_.now);
+  return base::millis(tx_.steady());
 }
 
 void WindowSlots::publish(const JobRow& row, std::string traceparent) {
@@ -155,10 +160,10 @@ bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<ReadyJob>&
   auto s = tx.db.prepare(R"(
       UPDATE jobs SET epoch = ?2, published_at = ?3
       WHERE id = ?1 AND status = {queued} AND run_at = 0)"_sql);
-  s.bind(row.id, epoch, base::millis(tx.now)).run();
+  s.bind(row.id, epoch, base::millis(tx.steady())).run();
   if (s.changes() == 0) return false;
   row.epoch = epoch;
-  row.published_at = base::millis(tx.now);
+  row.published_at = base::millis(tx.steady());
   insert_outbox_row(tx, row.id, epoch);
   ReadyJob ready{row.job(), epoch, row.tenant, traceparent_of(tx.db, row.spec)};
   tx.commit.ready.push_back(ready);
@@ -206,12 +211,12 @@ void JobTransitions::end(JobRow& row, const JobTransitionEnd& end) {
   (void)settle_attempt(tx_, row, end.used, true);  // refuses only another attempt
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET status = ?4, completed_at = ?5, error_code = ?6, error_message = ?7,
-          result = ?8, bytes = bytes + ?12, token = CASE WHEN ?9 THEN token END, worker = NULL, lease_boot = 0,
-          lease_until = 0, run_at = 0, published_at = 0, crashes = ?10, losses = ?11,
-          version = version + (parent_id IS NULL)
+          result = ?8, bytes = bytes + ?12, token = CASE WHEN ?9 THEN token END, worker = NULL,
+          lease_boot = 0, lease_until = 0, run_at = 0, schedule = 0, published_at = 0, crashes = ?10,
+          losses = ?11, jumped_ms = ?13, version = version + (parent_id IS NULL)
       WHERE id = ?1 AND status = ?2 AND attempt = ?3 AND status < {first_terminal})"_sql);
   s.bind(row.id, row.status, row.attempt, end.status, base::millis(tx_.now), code_of(end), message_of(end),
-         end.result, end.by_owner, row.crashes, row.losses, end.result_bytes)
+         end.result, end.by_owner, row.crashes, row.losses, end.result_bytes, tx_.jumped.count())
       .run();
   expect_one_change(s, "end");
   add_usage(tx_, row, {.open_jobs = -1, .stored_bytes = end.result_bytes});
@@ -220,6 +225,8 @@ void JobTransitions::end(JobRow& row, const JobTransitionEnd& end) {
   if (rules.keeps_secrets) wipe_secret(tx_.db, row.id);
   if (rules.drops_bad_input && end.error && is_fault_of_recording(end.error->code)) drop_input(tx_, row);
   row.status = end.status;
+  row.schedule = Schedule::kNone;
+  row.jumped_ms = tx_.jumped.count();
   row.completed_at = base::millis(tx_.now);
   row.result = end.result;
   record_event(tx_, row, schemas::public_name(end.status), end.error ? error_data(*end.error) : "{}");
@@ -238,7 +245,8 @@ void JobTransitions::request_cancel(const JobRow& row) {
 void JobTransitions::requeue(JobRow& row, const Requeue& requeue) {
   if (const base::Status again = settle_attempt(tx_, row, requeue.used, false); !again)
     return end(row, {.status = JobStatus::kFailed, .error = job_error(again.error())});
-  const std::int64_t run_at = requeue.run_at <= tx_.now ? 0 : base::millis(requeue.run_at);
+  const std::int64_t run_at =
+      requeue.delay <= requeue.delay.zero() ? 0 : base::millis(tx_.steady() + requeue.delay);
   const std::int64_t published_at = run_at == 0 ? window_slots_.take(row) : 0;
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET status = {queued}, run_at = ?4, epoch = epoch + 1, published_at = ?5,
@@ -269,15 +277,43 @@ void JobTransitions::handle_lost_worker(JobRow& row, int losses_max) {
 }
 
 void JobTransitions::release(JobRow& row) {
+  if (row.is_scheduled()) return release_scheduled(row);
   const std::int64_t published_at = window_slots_.take(row);
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET run_at = 0, published_at = ?3
       WHERE id = ?1 AND status = {queued} AND run_at > 0 AND run_at <= ?2)"_sql);
-  s.bind(row.id, base::millis(tx_.now), published_at).run();
+  s.bind(row.id, base::millis(tx_.steady()), published_at).run();
   expect_one_change(s, "release");
   row.run_at = 0;
   row.published_at = published_at;
   publish(row);
+}
+
+// The deadline counts from here, however late it is; from now on a jump of the clock moves it.
+void JobTransitions::release_scheduled(JobRow& row) {
+  const auto machine =
+      kind_rules(row.kind).runs_on_machine ? schemas::machine_id_from(row.lane_key) : std::nullopt;
+  base::Result<MachineUse> use = MachineUse{.is_awake = true, .use_recorded = true};
+  if (machine) use = check_machine(tx_, row.tenant, *machine);
+  if (!use) {
+    const auto gone = machine_unavailable({base::Code::kMachineNotRoutable, "it was destroyed"});
+    return end(row, {.status = JobStatus::kFailed, .error = gone});
+  }
+  row.deadline = base::millis(tx_.now) + row.deadline - row.run_at;
+  row.run_at = use->is_awake ? 0 : kWaitsForMachine;
+  row.published_at = use->is_awake ? window_slots_.take(row) : 0;
+  row.jumped_ms = tx_.jumped.count();
+  row.schedule = Schedule::kNone;
+  auto s = tx_.db.prepare(R"(
+      UPDATE jobs SET run_at = ?2, schedule = {not_scheduled}, published_at = ?3, deadline = ?4,
+          jumped_ms = ?5, version = version + 1
+      WHERE id = ?1 AND status = {queued} AND schedule <> {not_scheduled})"_sql);
+  s.bind(row.id, row.run_at, row.published_at, row.deadline, row.jumped_ms).run();
+  expect_one_change(s, "release at run_at");
+  record_event(tx_, row, schemas::public_status(row.status, is_waking(row)),
+               use->is_awake ? R"({"reason":"run_at"})" : "{}");
+  if (machine) use_machine(tx_, options_, {row.tenant, *machine}, *use);
+  if (use->is_awake) publish(row);
 }
 
 void JobTransitions::release_from_machine(JobRow& row) {
@@ -296,7 +332,7 @@ void JobTransitions::release_from_machine(JobRow& row) {
 void JobTransitions::enqueue(JobRow row, std::string_view traceparent) {
   const bool ready = row.run_at == 0;
   row.published_at = ready ? window_slots_.take(row) : 0;
-  if (!ready) record_waking_event(tx_, row);
+  if (!ready) record_waiting_event(tx_, row);
   if (!row.parent) publish_change(tx_, row);
   add_usage(tx_, row, {.open_jobs = 1, .stored_jobs = 1, .stored_bytes = row.bytes});
   if (ready) window_slots_.publish(row, std::string(traceparent));
@@ -394,7 +430,7 @@ int erase_job(Tx& tx, const JobRow& row, int budget) {
   drop_artifacts(tx, row);
   drop_ref(tx.db, row.input);
   tx.db.prepare("DELETE FROM job_events WHERE job = ?1").bind(row.id).run();
-  release_key(tx.db, row, tx.now);
+  release_key(tx, row);
   add_usage(tx, row, {.stored_jobs = -1, .stored_bytes = -row.bytes});
   delete_row(tx, row);
   return deleted + 1;

@@ -23,8 +23,8 @@ void record_event(Tx& tx, JobRow& row, std::string_view type, std::string_view d
 // Only adds the change to the commit (for a new job, whose first event is the row itself).
 void publish_change(Tx& tx, const JobRow& row);
 
-// Stores the first event of a new job that waits for its machine. This is the only version 1 that is stored.
-void record_waking_event(Tx& tx, const JobRow& row);
+// Stores the first event of a new job that waits for its machine or its run_at. No other version 1 is stored.
+void record_waiting_event(Tx& tx, const JobRow& row);
 
 // The error as JSON for `data`.
 std::string error_data(const schemas::JobError& error);
@@ -103,7 +103,7 @@ struct JobTransitionEnd {
 
 // Why a running job returns to the queue, and which counters it increments.
 struct Requeue {
-  base::WallTime run_at{};                         // zero: at once
+  std::chrono::milliseconds delay{0};              // before the next attempt
   int free_attempts = 0, crashes = 0, losses = 0;  // added to the row's counters
   std::string_view event = "queued";
   std::string_view event_data = "{}";
@@ -125,12 +125,12 @@ class JobTransitions {
   void requeue(JobRow& row, const Requeue& requeue);
   // Handles a job whose worker is gone: → queued, failed or cancelled.
   void handle_lost_worker(JobRow& row, int losses_max);
-  // Delayed → ready.
+  // Delayed → ready, or waiting for its machine if it was scheduled and the machine is asleep.
   void release(JobRow& row);
   // Waiting for its machine → ready, with an event.
   void release_from_machine(JobRow& row);
-  // Inserts a new queued row and publishes it, unless it waits for its machine. The caller has set everything
-  // except published_at.
+  // Inserts a new queued row and publishes it, unless it waits for its machine or its run_at. The caller has
+  // set everything except published_at.
   void enqueue(JobRow row, std::string_view traceparent);
 
   WindowSlots& window_slots() { return window_slots_; }
@@ -138,6 +138,7 @@ class JobTransitions {
 
  private:
   void on_child_ended(const base::Uuid& parent);
+  void release_scheduled(JobRow& row);
   void publish(const JobRow& row);
 
   Tx& tx_;

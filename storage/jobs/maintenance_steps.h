@@ -24,6 +24,8 @@ bool may_delete_rows(const Tx& tx);
 // False for kDeadlineGrace after a clock jump and after the store was opened: the clock may have been wrong
 // then.
 bool may_expire_jobs(const Tx& tx);
+// Jobs that JobIntake::remove or MachineFiles has marked and that have ended, with all their parts.
+std::vector<base::Uuid> removed_and_ended(Db& db, int limit);
 
 // Submits a write that returns the number of rows it changed.
 template <class Step>

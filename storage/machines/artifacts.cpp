@@ -22,7 +22,7 @@ using schemas::Artifact;
 
 constexpr std::size_t kArtifactRowBytes = 512;
 
-base::Error no_such_artifact() { return base::error(base::Code::kNotFound, "no such artifact"); }
+base::Error no_such_artifact() { return base::error(base::Code::kNotFound, "There is no such artifact"); }
 
 // Identifies an artifact: its tenant, machine and id.
 struct ArtifactPath {

@@ -10,6 +10,7 @@
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
 #include "storage/writer/readers.h"
+#include "storage/writer/store_clock.h"
 
 namespace millrace::storage {
 namespace {
@@ -86,7 +87,7 @@ std::vector<base::Uuid> idle_machines(Tx& tx, std::size_t limit) {
       WHERE desired = {desired_running} AND phase = {phase_running} AND act IS NULL
           AND autosleep_seconds > 0 AND used_at + autosleep_seconds * 1000 <= ?1 AND used_at <= ?3
       ORDER BY used_at + autosleep_seconds * 1000 LIMIT ?2)"_sql);
-  s.bind(base::millis(tx.now), static_cast<std::int64_t>(limit), base::millis(tx.now - kRecentUse));
+  s.bind(base::millis(tx.steady()), static_cast<std::int64_t>(limit), base::millis(tx.steady() - kRecentUse));
   return ids(s);
 }
 
@@ -107,14 +108,15 @@ int sleep_in(Tx& tx, const Store::Options& options, const std::vector<schemas::J
 }
 
 // Machines whose last operation failed wait for their next try; ?1 and ?2 are the shortest and the longest
-// pause.
+// pause. If the wall clock was set back, they wait no longer.
 std::vector<base::Uuid> machines_off_target(Tx& tx, std::size_t limit) {
   auto s = tx.db.prepare(R"(
       SELECT id FROM machines
       WHERE act IS NULL AND phase <> {phase_destroyed}
           AND NOT (desired = {desired_running} AND phase IN ({phase_running}, {phase_failed}))
           AND NOT (desired = {desired_sleeping} AND phase IN ({phase_sleeping}, {phase_failed}))
-          AND (last_error = '' OR progressed_at + min(max(progressed_at - changed_at, ?1), ?2) <= ?3)
+          AND (last_error = '' OR progressed_at > ?3
+              OR progressed_at + min(max(progressed_at - changed_at, ?1), ?2) <= ?3)
       ORDER BY progressed_at LIMIT ?4)"_sql);
   s.bind(kFirstPause.count(), kLongestPause.count(), base::millis(tx.now), static_cast<std::int64_t>(limit));
   return ids(s);
@@ -129,7 +131,8 @@ struct LostListener {
 // before, the next try is due later.
 std::vector<LostListener> lost_listeners(Db& db, base::WallTime now) {
   auto s = db.prepare(R"(
-      SELECT DISTINCT m.id, CASE WHEN m.last_error = '' THEN 0 ELSE m.progressed_at + ?2 END
+      SELECT DISTINCT m.id, CASE WHEN m.last_error = '' OR m.progressed_at > ?1 THEN 0
+          ELSE m.progressed_at + ?2 END
       FROM ssh_sessions AS s INDEXED BY ssh_sessions_old CROSS JOIN machines AS m ON m.id = s.machine
       WHERE s.expires_at > ?1 AND s.status = {ssh_ready} AND m.driver = ?3
           AND m.desired = {desired_running} AND m.phase = {phase_running} AND m.act IS NULL
@@ -167,7 +170,7 @@ int drop_replies_in(Tx& tx, int limit) {
   auto s = tx.db.prepare(R"(
       DELETE FROM call_replies
       WHERE key IN (SELECT key FROM call_replies WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2))"_sql);
-  s.bind(base::millis(tx.now), limit).run();
+  s.bind(base::millis(tx.steady()), limit).run();
   return s.changes();
 }
 
@@ -201,15 +204,15 @@ std::optional<std::int64_t> first_reopen(Db& db, base::WallTime now) {
   return due;
 }
 
-std::optional<std::int64_t> first_act(Db& db) {
+std::optional<std::int64_t> first_act(Db& db, base::WallTime now) {
   auto s = db.prepare(R"(
-      SELECT min(CASE WHEN last_error = '' THEN 0 ELSE progressed_at + min(max(progressed_at - changed_at,
-          ?1), ?2) END)
+      SELECT min(CASE WHEN last_error = '' OR progressed_at > ?3 THEN 0
+          ELSE progressed_at + min(max(progressed_at - changed_at, ?1), ?2) END)
       FROM machines
       WHERE act IS NULL AND phase <> {phase_destroyed}
           AND NOT (desired = {desired_running} AND phase IN ({phase_running}, {phase_failed}))
           AND NOT (desired = {desired_sleeping} AND phase IN ({phase_sleeping}, {phase_failed})))"_sql);
-  s.bind(kFirstPause.count(), kLongestPause.count()).step();
+  s.bind(kFirstPause.count(), kLongestPause.count(), base::millis(now)).step();
   return s.optional_integer(0);
 }
 
@@ -257,7 +260,8 @@ base::Result<std::optional<base::WallTime>> MachineMaintenance::next_due() {
   return read(store_.readers(), [now](Db& db) -> std::optional<base::WallTime> {
     if (is_unsettled(db)) return base::WallTime();
     std::optional<std::int64_t> due = first_sleep(db);
-    for (const auto& at : {first_act(db), first_reopen(db, now)}) {
+    if (due) *due += clock_jumps(db).count();
+    for (const auto& at : {first_act(db, now), first_reopen(db, now)}) {
       if (at) due = std::min(due.value_or(*at), *at);
     }
     if (!due) return std::nullopt;

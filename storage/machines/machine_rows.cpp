@@ -50,7 +50,7 @@ void read_life(const Statement& row, Machine& m) {
 
 }  // namespace
 
-base::Error no_such_machine() { return base::error(base::Code::kNotFound, "no such machine"); }
+base::Error no_such_machine() { return base::error(base::Code::kNotFound, "There is no such machine"); }
 
 base::Error being_destroyed() {
   return base::error(base::Code::kInvalidState, "the machine is being destroyed");
@@ -102,14 +102,14 @@ bool insert_machine(Tx& tx, MachineRow& row) {
       INSERT INTO machines (id, tenant, name, driver, vcpu, memory_mib, storage_gib,
           autosleep_seconds, desired, number, is_local, created_at, changed_at, source, phase,
           settings, progressed_at, used_at, key_id)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?12, ?12, ?16)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?12, ?17, ?16)
       ON CONFLICT (id) DO NOTHING)"_sql);
   s.bind(m.id, m.tenant, m.name, m.driver, m.vcpu, m.memory_mib, m.storage_gib, m.autosleep_seconds,
          m.desired, m.number, m.source == schemas::MachineSource::kLocal, now, m.source, m.phase)
-      .bind(schemas::to_json(m.settings), null_if_empty(row.key_id))
+      .bind(schemas::to_json(m.settings), null_if_empty(row.key_id), base::millis(tx.steady()))
       .run();
   m.created_at = m.changed_at = m.progressed_at = base::wall_from(now);
-  row.used_at = now;
+  row.used_at = base::millis(tx.steady());
   return s.changes() == 1;
 }
 
@@ -182,6 +182,7 @@ void insert_act(Tx& tx, const Store::Options& options, MachineRow& row, MachineA
   job.lane_key = schemas::machine_id(row.machine.id);
   job.created_at = base::millis(tx.now);
   job.deadline = base::millis(tx.now + kActDeadline);
+  job.jumped_ms = tx.jumped.count();
   const std::string spec = schemas::to_json(schemas::ActSpec{row.machine.id, act});
   job.spec = insert_spec(tx.db, {.bytes = spec, .blob = std::nullopt, .traceparent = {}});
   row.act = job.id;
@@ -257,7 +258,7 @@ void done(Tx& tx, const Store::Options& options, MachineRow& row, const Outcome&
   Machine& m = row.machine;
   m.phase = schemas::phase_after(outcome.act, m.phase);
   take_result(m, outcome);
-  row.used_at = base::millis(tx.now);
+  row.used_at = base::millis(tx.steady());
   save_machine(tx, row);
   if (m.phase == MachinePhase::kDestroyed) {
     const auto gone = machine_unavailable({base::Code::kMachineNotRoutable, "it was destroyed"});
@@ -349,7 +350,7 @@ bool set_desired_state(Tx& tx, const Store::Options& options, MachineRow& row, M
 void request_wake(Tx& tx, const Store::Options& options, Machine& machine, const schemas::JobId& new_act) {
   auto row = find_machine_row(tx.db, machine.id);
   if (!row || row->machine.desired == MachineState::kDestroyed) return;
-  row->used_at = base::millis(tx.now);
+  row->used_at = base::millis(tx.steady());
   set_desired_state(tx, options, *row, MachineState::kRunning, new_act);
   machine = std::move(row->machine);
 }
@@ -357,7 +358,7 @@ void request_wake(Tx& tx, const Store::Options& options, Machine& machine, const
 void request_ssh(Tx& tx, const Store::Options& options, Machine& machine, const schemas::JobId& new_act) {
   auto row = find_machine_row(tx.db, machine.id);
   if (!row || row->machine.desired == MachineState::kDestroyed) return;
-  row->used_at = base::millis(tx.now);
+  row->used_at = base::millis(tx.steady());
   const bool changed = set_desired_state(tx, options, *row, MachineState::kRunning, new_act);
   const Machine& m = row->machine;
   const bool opens = !changed && !row->act && schemas::is_awake(m.desired, m.phase) && lacks_ssh(tx.db, m);

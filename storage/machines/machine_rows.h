@@ -22,7 +22,7 @@ struct MachineRow {
   schemas::Machine machine{};
   std::optional<base::Uuid> act{};  // the job of kind machine that is open
   std::string key_id{};             // the API key that creates it; only for insert_machine
-  std::int64_t used_at = 0;         // wall time in ms; autosleep counts from it
+  std::int64_t used_at = 0;         // steady time in ms; autosleep counts from it
   base::Code error_code =
       base::Code::kMachineWakeFailed;  // the code of `machine.last_error`, if there is one
 };

@@ -98,7 +98,7 @@ base::Result<CallReply> change_in(Tx& tx, const ChangeRequest& request) {
   const std::string key_id = machine_key(tx.db, request.id);
   if (auto refused = machine_quota_refusal(tx, {before.tenant, key_id}, row->machine, &before))
     return std::move(*refused);
-  if (request.change.autosleep_seconds) row->used_at = base::millis(tx.now);
+  if (request.change.autosleep_seconds) row->used_at = base::millis(tx.steady());
   save_machine(tx, *row);
   audit_machine(tx, row->machine, request.call.actor, "machine.change");
   return store_reply(tx, request.call, request.reply(row->machine));
@@ -180,6 +180,17 @@ base::Result<Machine> Machines::machine(const std::string& tenant, const base::U
   if (!found) return found.error();
   if (!*found) return no_such_machine();
   return std::move(**found);
+}
+
+base::Result<std::optional<base::Uuid>> Machines::named(const std::string& tenant, const std::string& name) {
+  return read(store_.readers(), [&](Db& db) -> std::optional<base::Uuid> {
+    auto s = db.prepare(R"(
+        SELECT id FROM machines INDEXED BY machines_listed
+        WHERE tenant = ?1 AND phase <> {phase_destroyed} AND name = ?2
+        ORDER BY desired = {desired_destroyed}, id DESC LIMIT 1)"_sql);
+    if (!s.bind(tenant, name).step()) return std::nullopt;
+    return s.uuid(0);
+  });
 }
 
 base::Result<std::vector<Machine>> Machines::list(const std::string& tenant, int limit,
@@ -274,7 +285,7 @@ bool reboot(Tx& tx, const Store::Options& options, MachineRow& row, const schema
 
 // False: nothing had to be changed.
 bool grant(Tx& tx, const Store::Options& options, MachineRow& row, const MachineCommandRequest& request) {
-  row.used_at = base::millis(tx.now);
+  row.used_at = base::millis(tx.steady());
   switch (request.command) {
     case MachineCommand::kRun:
       return set_desired_state(tx, options, row, MachineState::kRunning, request.call.act);
@@ -329,6 +340,27 @@ void Machines::submit_command(base::Uuid id, MachineCommand command, IdempotentC
          std::make_shared<const MachineCommandRequest>(
              MachineCommandRequest{id, command, std::move(call), std::move(reply)}),
          std::move(done));
+}
+
+namespace {
+
+base::Result<bool> note_disk_in(Tx& tx, const base::Uuid& id, bool is_writable) {
+  constexpr std::string_view kImage = "image";
+  const std::string_view disk = is_writable ? kImage : schemas::kReadOnlyDisk;
+  auto row = find_machine_row(tx.db, id);
+  if (!row || row->machine.phase == schemas::MachinePhase::kDestroyed || row->machine.facts.disk == disk)
+    return false;
+  row->machine.facts.disk = disk;
+  save_machine(tx, *row);
+  return true;
+}
+
+}  // namespace
+
+void Machines::note_disk(base::Uuid id, bool is_writable, Callback<bool> done) {
+  submit_write<bool>(
+      store_.writer(), Writer::Priority::kInteractive, kMachineRowBytes,
+      [id, is_writable](Tx& tx) { return note_disk_in(tx, id, is_writable); }, std::move(done));
 }
 
 void Machines::touch(base::Uuid id, Callback<bool> done) {

@@ -59,10 +59,16 @@ class Machines {
   // with the call's actor.
   void submit_command(base::Uuid id, MachineCommand command, IdempotentCall call, Reply reply,
                       Callback<CallReply> done);
+  // The disk of the machine has become read-only (schemas::MachineFacts), or is whole again. False: it was so
+  // before.
+  void note_disk(base::Uuid id, bool is_writable, Callback<bool> done);
   // The machine is used by SSH: restarts its autosleep time.
   void touch(base::Uuid id, Callback<bool> done);
 
   base::Result<schemas::Machine> machine(const std::string& tenant, const base::Uuid& id);  // kNotFound
+  // The machine with this name. If there is none, one that is being destroyed, whose name is free; nullopt:
+  // none.
+  base::Result<std::optional<base::Uuid>> named(const std::string& tenant, const std::string& name);
   // Newest first, before this id.
   base::Result<std::vector<schemas::Machine>> list(const std::string& tenant, int limit,
                                                    std::optional<base::Uuid> before);

@@ -97,7 +97,7 @@ bool take(Tx& tx, const Store::Options& options, const ConfiguredMachine& config
   }
   Machine now = merged(row->machine, configured.machine);
   if (is_same(now, row->machine)) return false;
-  if (now.autosleep_seconds != row->machine.autosleep_seconds) row->used_at = base::millis(tx.now);
+  if (now.autosleep_seconds != row->machine.autosleep_seconds) row->used_at = base::millis(tx.steady());
   row->machine = std::move(now);
   save_machine(tx, *row);
   audit_machine(tx, row->machine, kGatewayActor, "machine.change");

@@ -123,7 +123,7 @@ using schemas::SshStatus;
 
 constexpr std::size_t kSessionRowBytes = 4096;  // with its certificate
 
-base::Error no_such_session() { return base::error(base::Code::kNotFound, "no such SSH session"); }
+base::Error no_such_session() { return base::error(base::Code::kNotFound, "There is no such SSH session"); }
 
 bool can_be_entered(Db& db, const Machine& machine) {
   if (!schemas::is_awake(machine.desired, machine.phase)) return false;

@@ -34,7 +34,7 @@ base::Result<MachineUse> check_machine(const Tx& tx, const std::string& tenant, 
   auto s = tx.db.prepare(R"(
       SELECT desired, phase, autosleep_seconds > 0 AND used_at < ?3 FROM machines
       WHERE id = ?1 AND tenant = ?2)"_sql);
-  const bool there = s.bind(id, tenant, base::millis(tx.now) - kUseMs).step();
+  const bool there = s.bind(id, tenant, base::millis(tx.steady()) - kUseMs).step();
   const auto phase = there ? static_cast<MachinePhase>(s.integer(1)) : MachinePhase::kDestroyed;
   if (phase == MachinePhase::kDestroyed) return no_such_machine();
   const auto desired = static_cast<MachineState>(s.integer(0));
@@ -42,14 +42,21 @@ base::Result<MachineUse> check_machine(const Tx& tx, const std::string& tenant, 
   return MachineUse{schemas::is_awake(desired, phase), s.integer(2) == 0};
 }
 
+void use_machine(Tx& tx, const Store::Options& options, const MachineCall& call, const MachineUse& use) {
+  if (use.is_awake && !use.use_recorded) mark_machine_used(tx, call.machine);
+  if (use.is_awake) return;
+  auto machine = find_machine(tx.db, call.tenant, call.machine);
+  if (machine) request_wake(tx, options, *machine, call.wake);
+}
+
 bool mark_machine_used(Tx& tx, const base::Uuid& id) {
   auto s = tx.db.prepare("UPDATE machines SET used_at = ?2 WHERE id = ?1 AND phase <> {phase_destroyed}"_sql);
-  s.bind(id, base::millis(tx.now)).run();
+  s.bind(id, base::millis(tx.steady())).run();
   return s.changes() == 1;
 }
 
 void mark_machine_used_coarsely(Tx& tx, const base::Uuid& id) {
-  const std::int64_t now = base::millis(tx.now);
+  const std::int64_t now = base::millis(tx.steady());
   tx.db
       .prepare(R"(
       UPDATE machines SET used_at = ?2
@@ -61,7 +68,7 @@ void mark_machine_used_coarsely(Tx& tx, const base::Uuid& id) {
 void mark_lane_machine_used(Tx& tx, const std::string& lane_key) {
   const auto id = schemas::machine_id_from(lane_key);
   if (!id) return;
-  const std::int64_t now = base::millis(tx.now);
+  const std::int64_t now = base::millis(tx.steady());
   tx.db
       .prepare(R"(
           UPDATE machines SET used_at = ?2
@@ -75,7 +82,7 @@ bool has_open_executions(Db& db, const base::Uuid& machine) {
   auto s = db.prepare(R"(
       SELECT 1 FROM jobs
       WHERE lane_key = ?1 AND kind = ?2 AND status < {first_terminal}
-          AND lane_key IS NOT NULL LIMIT 1)"_sql);
+          AND lane_key IS NOT NULL AND schedule = {not_scheduled} LIMIT 1)"_sql);
   return s.bind(lane, schemas::Kind::kExec).step();
 }
 

@@ -18,11 +18,19 @@ struct MachineUse {
 };
 // kNotFound; kInvalidState: it is being destroyed.
 base::Result<MachineUse> check_machine(const Tx& tx, const std::string& tenant, const base::Uuid& id);
+// Which machine a job uses, and the new id of the operation that wakes it; nil: makes one.
+struct MachineCall {
+  std::string tenant;
+  base::Uuid machine;
+  schemas::JobId wake{schemas::Kind::kMachine, {}};
+};
+// Marks the machine as used, and wakes it if it is asleep.
+void use_machine(Tx& tx, const Store::Options& options, const MachineCall& call, const MachineUse& use);
 bool mark_machine_used(Tx& tx, const base::Uuid& id);  // false: there is no such machine
 // The same with a precision of one second, so that frequent use does not cost a write each time.
 void mark_machine_used_coarsely(Tx& tx, const base::Uuid& id);
 
-// True if executions run on it or are queued for it.
+// True if executions run on it or are queued for it. Scheduled ones do not count.
 bool has_open_executions(Db& db, const base::Uuid& machine);
 
 // Executions that wait for it, the oldest first: → ready, or failed with `error`. Return how many.

@@ -19,17 +19,19 @@ constexpr std::int64_t kTruncateFactor = 4;            // a file of this many ti
 
 }  // namespace
 
-base::Result<std::unique_ptr<Checkpointer>> Checkpointer::open(Options options) {
+base::Result<std::unique_ptr<Checkpointer>> Checkpointer::open(Options options, LastCommit& last_commit) {
   auto leader_lock = LockFile::open(options.locks + "/checkpoint.lock");
   if (!leader_lock) return leader_lock.error();
   auto write_lock = FairWriteLock::open(options.locks);
   if (!write_lock) return write_lock.error();
   return std::unique_ptr<Checkpointer>(
-      new Checkpointer(std::move(options), std::move(*leader_lock), std::move(*write_lock)));
+      new Checkpointer(std::move(options), last_commit, std::move(*leader_lock), std::move(*write_lock)));
 }
 
-Checkpointer::Checkpointer(Options options, LockFile leader_lock, std::unique_ptr<FairWriteLock> write_lock)
+Checkpointer::Checkpointer(Options options, LastCommit& last_commit, LockFile leader_lock,
+                           std::unique_ptr<FairWriteLock> write_lock)
     : options_(std::move(options)),
+      last_commit_(last_commit),
       leader_lock_(std::move(leader_lock)),
       write_lock_(std::move(write_lock)),
       db_({.path = options_.database, .cache_kib = 1024}) {
@@ -41,7 +43,9 @@ Checkpointer::Checkpointer(Options options, LockFile leader_lock, std::unique_pt
 void Checkpointer::stop() {
   thread_.request_stop();
   write_lock_->interrupt();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  if (dirty_) run_round();
 }
 
 void Checkpointer::committed(int log_frames) {
@@ -99,6 +103,7 @@ bool Checkpointer::restart_log(int copied) {
   const bool too_long = file_bytes(options_.database + "-wal") > kTruncateFactor * options_.wal_max_bytes;
   if (!write_lock_->acquire()) return false;
   try {
+    if (too_long) copy();  // so that LastCommit knows it before the log is empty
     const Log log = run_checkpoint(too_long ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART);
     write_lock_->release();
     if (!log.busy) ++restarts_;
@@ -133,11 +138,17 @@ Checkpointer::Log Checkpointer::copy() {
 
 Checkpointer::Log Checkpointer::run_checkpoint(int mode) {
   Log log;
+  const auto before = last_commit_.last();
   const int code = sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, mode, &log.frames, &log.copied);
   log.busy = (code & 0xff) == SQLITE_BUSY;
   if (log.busy) return log;
   if (code != SQLITE_OK) throw SqliteError{code, sqlite3_errmsg(db_.handle())};
   if (log.frames < 0) throw SqliteError{SQLITE_INTERNAL, "the checkpoint could not read the log"};
+  if (!before) return log;
+  // TRUNCATE has copied the whole log, under the write lock, and returns 0 frames of an empty one.
+  const bool emptied = mode == SQLITE_CHECKPOINT_TRUNCATE;
+  last_commit_.record_copied(*before, emptied ? before->frames : static_cast<std::uint64_t>(log.copied),
+                             emptied || log.copied == log.frames, options_.database);
   return log;
 }
 

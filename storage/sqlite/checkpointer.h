@@ -11,6 +11,7 @@
 #include "platform/base/result.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/fair_write_lock.h"
+#include "storage/writer/last_commit.h"
 #include "storage/writer/lock_file.h"
 
 namespace millrace::storage {
@@ -23,8 +24,9 @@ namespace millrace::storage {
 // the rest while holding the write lock, but only if no reader blocks it for 5 ms; otherwise it is retried
 // one interval later. The next commit overwrites the log from its start. The file keeps its length, because
 // growing a log costs each commit extra file system writes. Only a file that readers let grow to four times
-// the limit is truncated (TRUNCATE). Each copy is synced before SQLite counts it as done; a failed sync ends
-// the process (vfs.h). Sleeps until `committed` is called, so an idle store costs nothing.
+// the limit is truncated (TRUNCATE). Each copy is synced before SQLite counts it as done, and recorded
+// (LastCommit); a failed sync ends the process (vfs.h). Sleeps until `committed` is called, so an idle store
+// costs nothing.
 class Checkpointer {
  public:
   struct Options {
@@ -39,13 +41,13 @@ class Checkpointer {
 
   // Opens its connection and reads once, because a checkpoint on a connection that never read does nothing
   // and returns OK. Throws SqliteError.
-  static base::Result<std::unique_ptr<Checkpointer>> open(Options options);
+  static base::Result<std::unique_ptr<Checkpointer>> open(Options options, LastCommit& last_commit);
   ~Checkpointer() { stop(); }
 
   // Reports the number of pages that the log has now. Cheap; any thread.
   void committed(int log_frames);
   Counts counts() const;
-  // Ends the thread. Idempotent.
+  // Ends the thread, after a last checkpoint if there is something to copy. Idempotent.
   void stop();
 
  private:
@@ -54,7 +56,8 @@ class Checkpointer {
     int copied = 0;     // of these, already in the database
     bool busy = false;  // another connection blocked it
   };
-  Checkpointer(Options options, LockFile leader_lock, std::unique_ptr<FairWriteLock> write_lock);
+  Checkpointer(Options options, LastCommit& last_commit, LockFile leader_lock,
+               std::unique_ptr<FairWriteLock> write_lock);
   void run(std::stop_token stop);
   bool run_round();
   bool checkpoint();
@@ -64,6 +67,7 @@ class Checkpointer {
   Log run_checkpoint(int mode);
 
   Options options_;
+  LastCommit& last_commit_;
   LockFile leader_lock_;
   std::unique_ptr<FairWriteLock> write_lock_;
   Db db_;

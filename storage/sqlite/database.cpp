@@ -42,11 +42,6 @@ void discard_log_at_rollback(sqlite3* db) {
       db, [](void* own) { discard_buffered_log(static_cast<sqlite3*>(own)); }, db);
 }
 
-int note_log_frames(void* frames, sqlite3*, const char*, int now) {
-  *static_cast<int*>(frames) = now;
-  return SQLITE_OK;
-}
-
 std::string immutable_uri(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) {
@@ -68,8 +63,9 @@ sqlite3_stmt* compile(sqlite3* db, std::string_view sql) {
 bool SqliteError::is_full() const { return (code & 0xff) == SQLITE_FULL; }
 bool SqliteError::is_busy() const { return (code & 0xff) == SQLITE_BUSY; }
 
-bool SqliteError::is_of_files() const {
+bool SqliteError::prevents_writes() const {
   switch (code & 0xff) {
+    case SQLITE_BUSY:
     case SQLITE_FULL:
     case SQLITE_IOERR:
     case SQLITE_CORRUPT:
@@ -165,7 +161,7 @@ void Statement::bind_one(const BlobView& view) {
 }
 
 Db::Db(const Options& options) {
-  const bool inspects = options.mode == Mode::kInspect || options.mode == Mode::kInspectExclusive;
+  const bool inspects = options.mode != Mode::kReadWrite && options.mode != Mode::kReader;
   if (!inspects) create_private(options.path);
   try {
     open_file(options);
@@ -191,7 +187,8 @@ Db::Db(const Options& options) {
 void Db::open_file(const Options& options) {
   constexpr int kFlags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
   const bool has_log = file_bytes(options.path + "-wal") > 0;
-  const bool is_immutable = options.mode == Mode::kInspectExclusive && !has_log;
+  const bool is_immutable =
+      options.mode == Mode::kInspectWithoutLog || (options.mode == Mode::kInspectExclusive && !has_log);
   const bool is_read_only = options.mode == Mode::kInspect || is_immutable;
   const int flags = kFlags | (is_read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
                     (is_immutable ? SQLITE_OPEN_URI : 0);
@@ -218,8 +215,15 @@ void Db::configure(const Options& options) {
   const std::string cache = "PRAGMA cache_size = -" + std::to_string(options.cache_kib);
   run_script(handle_, cache.c_str());
   if (options.mode == Mode::kReader) run_script(handle_, "PRAGMA query_only = ON");
-  sqlite3_wal_hook(handle_, note_log_frames,
-                   &log_frames_);  // must follow wal_autocheckpoint, which also sets a WAL hook
+  sqlite3_wal_hook(handle_, note_commit,
+                   &log_state_);  // must follow wal_autocheckpoint, which also sets a WAL hook
+}
+
+int Db::note_commit(void* state, sqlite3*, const char*, int frames) {
+  auto& log = *static_cast<LogState*>(state);
+  log.frames = frames;
+  ++log.commits;
+  return SQLITE_OK;
 }
 
 void Db::use_wal() {

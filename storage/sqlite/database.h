@@ -28,8 +28,9 @@ struct SqliteError {
   int system = 0;        // the errno that caused it; 0: unknown
   bool is_full() const;  // SQLITE_FULL or ENOSPC
   bool is_busy() const;
-  // The disk or the files of the store are at fault: full, read-only, damaged, or an I/O error.
-  bool is_of_files() const;
+  // Something outside the gateway prevents writes: the disk or the files are full, read-only, damaged or have
+  // I/O errors, or another program has locked the database.
+  bool prevents_writes() const;
 };
 
 // An SQL text. It must be a literal; text built at run time does not convert to it.
@@ -126,9 +127,9 @@ class PendingRows {
 class Db {
  public:
   // kReader: query_only. kInspect and kInspectExclusive: open an existing database without changing it and
-  // without creating files beside it. kInspectExclusive REQUIRES: no process has it open, and none opens it
-  // meanwhile.
-  enum class Mode { kReadWrite, kReader, kInspect, kInspectExclusive };
+  // without creating files beside it. kInspectExclusive and kInspectWithoutLog (the log is ignored)
+  // REQUIRE: no process has it open, and none opens it meanwhile.
+  enum class Mode { kReadWrite, kReader, kInspect, kInspectExclusive, kInspectWithoutLog };
   struct Options {
     std::string path;
     Mode mode = Mode::kReadWrite;
@@ -156,10 +157,17 @@ class Db {
   sqlite3* handle() const { return handle_; }
   // Pages in the write-ahead log, of all processes, when this connection last wrote to it; 0 before its first
   // write.
-  int log_frames() const { return log_frames_; }
+  int log_frames() const { return log_state_.frames; }
+  // How often this connection has committed a change.
+  std::uint64_t commits() const { return log_state_.commits; }
 
  private:
   friend class Statement;
+  struct LogState {
+    int frames = 0;
+    std::uint64_t commits = 0;
+  };
+  static int note_commit(void* state, sqlite3* db, const char* name, int frames);
   void open_file(const Options& options);
   void configure(const Options& options);
   void configure_inspection(const Options& options);
@@ -167,7 +175,7 @@ class Db {
   void close();
 
   sqlite3* handle_ = nullptr;
-  int log_frames_ = 0;
+  LogState log_state_;
   std::unique_ptr<PendingRows> pending_;
   std::unordered_map<const char*, sqlite3_stmt*> cache_;
 };

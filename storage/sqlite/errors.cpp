@@ -109,6 +109,11 @@ std::string not_opened(const std::string& database, const SqliteError& e) {
   return closed.empty() ? database + ": " + with_system(e) : closed;
 }
 
+std::string locked(const std::string& database) {
+  return database + " is locked by another program, such as a database tool; end it (`fuser " + database +
+         "` shows its pid)";
+}
+
 std::string cause(const std::string& database, const SqliteError& e) {
   switch (primary_code(e)) {
     case SQLITE_NOTADB:
@@ -117,8 +122,7 @@ std::string cause(const std::string& database, const SqliteError& e) {
     case SQLITE_CORRUPT:
       return database + " is damaged (" + e.message + "); " + std::string(kRestoreBackup);
     case SQLITE_BUSY:
-      return database + " is locked by another program, such as a database tool; end it (`fuser " + database +
-             "` shows its pid) and start again";
+      return locked(database) + " and start again";
     case SQLITE_IOERR:
       return database + " cannot be read or written: " + with_system(e) +
              "; check the disk: `dmesg` has details";
@@ -150,6 +154,7 @@ std::string system_failure(int error) {
 
 std::string failure_cause(const std::string& database, const SqliteError& e) {
   if (e.is_full()) return database + ": " + system_failure(ENOSPC);
+  if (e.is_busy()) return locked(database);
   if (primary_code(e) == SQLITE_READONLY) return database + ": " + system_failure(EROFS);
   return cause(database, e);
 }

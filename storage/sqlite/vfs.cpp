@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include "platform/base/fd.h"
 #include "storage/sqlite/database.h"
@@ -91,8 +92,10 @@ int open_database_file(sqlite3_vfs& base_vfs, const char* path, sqlite3_file* me
 namespace {
 
 // SQLite writes at most 131,071 bytes per call.
-constexpr sqlite3_int64 kLogStepBytes = 1 << 20;  // blocks that are allocated at once
-constexpr sqlite3_int64 kLogBufferBytes = 15 * (kPageBytes + 24);
+constexpr sqlite3_int64 kLogStepBytes = 1 << 20;     // blocks that are allocated at once
+constexpr sqlite3_int64 kMetadataBytes = 64 * 1024;  // of a file, which count as its blocks, at most
+constexpr int kPageHeaderBytes = 24;
+constexpr sqlite3_int64 kLogBufferBytes = 15 * (kPageBytes + kPageHeaderBytes);
 static_assert(kLogBufferBytes <= 0x1ffff);
 
 class LogFile : public ForwardingFile {
@@ -100,6 +103,7 @@ class LogFile : public ForwardingFile {
   LogFile(sqlite3_file* inner, const char* path) : ForwardingFile(inner, path) {}
 
   int write(const void* bytes, int size, sqlite3_int64 at) {
+    if (size == kPageHeaderBytes) note_generation(static_cast<const unsigned char*>(bytes) + 8);
     if (!extends_buffer(size, at)) {
       if (const int code = flush(); code != SQLITE_OK) return code;
       if (size > kLogBufferBytes || !ensure_buffer()) return write_now(bytes, size, at);
@@ -118,14 +122,18 @@ class LogFile : public ForwardingFile {
   }
 
   void discard() { size_ = 0; }
-  // A truncation frees the blocks.
-  void forget_reserved() { reserved_ = std::min<sqlite3_int64>(reserved_, 0); }
   bool overlaps(int size, sqlite3_int64 at) const {
     return size_ > 0 && at < begin_ + size_ && begin_ < at + size;
   }
   sqlite3_int64 end() const { return size_ == 0 ? 0 : begin_ + size_; }
+  std::uint64_t generation() const { return generation_; }
 
  private:
+  // `salts`: two big-endian numbers.
+  void note_generation(const unsigned char* salts) {
+    generation_ = 0;
+    for (int i = 0; i < 8; ++i) generation_ = generation_ << 8 | salts[i];
+  }
   // The write continues or overwrites the buffered data.
   bool extends_buffer(int size, sqlite3_int64 at) const {
     return size_ > 0 && at >= begin_ && at <= begin_ + size_ && at - begin_ + size <= kLogBufferBytes;
@@ -142,31 +150,37 @@ class LogFile : public ForwardingFile {
   }
 
   // Allocates the file's blocks before they are written, so that a full disk or quota is an error of a write,
-  // which can be repeated, and not of a sync, which ends the process. The file's size does not change.
+  // which can be repeated, and not of a sync, which ends the process. The file's size does not change. What
+  // is allocated is asked each time, because another process may have truncated the log.
   int reserve(sqlite3_int64 end) {
-    if (end <= reserved_ || reserved_ < 0) return SQLITE_OK;
+    if (!can_reserve_) return SQLITE_OK;
     if (!own_) own_.reset(::open(path(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!own_) return not_reserved();
+    struct stat about {};
+    // No descriptor is free: the next write tries again.
+    if (!own_ || ::fstat(own_.get(), &about) != 0) return SQLITE_OK;
+    const sqlite3_int64 allocated = std::max<sqlite3_int64>(0, about.st_blocks * 512 - kMetadataBytes);
+    if (end <= allocated) return SQLITE_OK;
     for (const sqlite3_int64 step : {kLogStepBytes, sqlite3_int64{kPageBytes}}) {
-      const sqlite3_int64 until = (end / step + 1) * step;
-      if (::fallocate(own_.get(), FALLOC_FL_KEEP_SIZE, reserved_, until - reserved_) == 0) {
-        reserved_ = until;
+      const sqlite3_int64 until = (end / step + 1) * step + kMetadataBytes;
+      int failed = 0;
+      do {
+        failed = ::fallocate(own_.get(), FALLOC_FL_KEEP_SIZE, allocated, until - allocated);
+      } while (failed != 0 && errno == EINTR);
+      if (failed == 0) return SQLITE_OK;
+      if (errno != ENOSPC && errno != EDQUOT) {
+        can_reserve_ = false;
         return SQLITE_OK;
       }
-      if (errno != ENOSPC && errno != EDQUOT) return not_reserved();
     }
     return SQLITE_FULL;
   }
-  int not_reserved() {  // the file system cannot: it writes as it does
-    reserved_ = -1;
-    return SQLITE_OK;
-  }
 
   base::Fd own_;                    // opened for the first reservation
-  sqlite3_int64 reserved_ = 0;      // blocks up to here are allocated; -1: they cannot be
+  bool can_reserve_ = true;         // the file system can
   std::unique_ptr<char[]> buffer_;  // allocated at the first write; readers have none
   sqlite3_int64 begin_ = 0;         // file offset of the first buffered byte
   sqlite3_int64 size_ = 0;          // bytes buffered
+  std::uint64_t generation_ = 0;    // the salts of the last page written
 };
 
 LogFile& log_of(sqlite3_file* file) { return *static_cast<LogFile*>(file); }
@@ -186,7 +200,6 @@ int write_file(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 at
 int truncate_file(sqlite3_file* file, sqlite3_int64 size) {
   LogFile& log = log_of(file);
   if (const int code = log.flush(); code != SQLITE_OK) return code;
-  log.forget_reserved();
   return log.inner().xTruncate(log.file(), size);
 }
 
@@ -227,10 +240,23 @@ int open_log(sqlite3_vfs& base_vfs, const char* path, sqlite3_file* memory, int 
   return code;
 }
 
-void discard_buffered_log(sqlite3* db) {
+namespace {
+
+LogFile* log_of_connection(sqlite3* db) {
   sqlite3_file* log = nullptr;
   const int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-  if (code == SQLITE_OK && log != nullptr && log->pMethods == &kLogMethods) log_of(log).discard();
+  return code == SQLITE_OK && log != nullptr && log->pMethods == &kLogMethods ? &log_of(log) : nullptr;
+}
+
+}  // namespace
+
+void discard_buffered_log(sqlite3* db) {
+  if (LogFile* log = log_of_connection(db)) log->discard();
+}
+
+std::uint64_t log_generation(sqlite3* db) {
+  const LogFile* log = log_of_connection(db);
+  return log == nullptr ? 0 : log->generation();
 }
 
 namespace {

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 
 struct sqlite3;
 struct sqlite3_file;
@@ -29,6 +30,9 @@ extern const int kLogFileBytes;
 // Discards the data that the connection has buffered for the log of its main database, if there is any. On
 // the connection's thread, also from its rollback hook.
 void discard_buffered_log(sqlite3* db);
+
+// The generation of the log (LogContent) that the connection wrote to last; 0 if it has not written.
+std::uint64_t log_generation(sqlite3* db);
 
 // Opens a database file that any connection may checkpoint. SQLite (3.40, wal.c) syncs the database only
 // after a checkpoint of the whole log. But it counts pages as copied after every checkpoint, and it ignores

@@ -140,12 +140,14 @@ QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view
     load(db.prepare_without_flush(R"(
         SELECT coalesce(k.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
             coalesce(u.stored_bytes, 0), k.budget, coalesce(k.rotated_to, '')
-        FROM (SELECT 1) LEFT JOIN api_keys AS k ON k.id = ?2 LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
+        FROM (SELECT 1) LEFT JOIN api_keys AS k ON k.id = ?2
+            LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
   } else {
     load(db.prepare_without_flush(R"(
         SELECT coalesce(t.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
             coalesce(u.stored_bytes, 0), t.budget
-        FROM (SELECT 1) LEFT JOIN tenants AS t ON t.name = ?2 LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
+        FROM (SELECT 1) LEFT JOIN tenants AS t ON t.name = ?2
+            LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
   }
   if (!replaced_by.empty()) {
     Account& newer = this->account(db, true, replaced_by);

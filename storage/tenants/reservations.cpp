@@ -41,7 +41,7 @@ std::optional<Reservation> find(Db& db, const base::Uuid& id) {
 
 void insert(Tx& tx, const Reservation& made, const std::optional<base::Uuid>& holder) {
   std::optional<std::int64_t> expires_at;
-  if (holder) expires_at = base::millis(tx.now + kReservationLife);
+  if (holder) expires_at = base::millis(tx.steady() + kReservationLife);
   tx.db
       .prepare_without_flush(R"(
           INSERT INTO reservations (id, tenant, key_id, day, nano, first_nano, sent_nano, holder, expires_at)
@@ -216,7 +216,7 @@ void settle_request(Tx& tx, const base::Uuid& id, const Charge& used) {
 
 void renew_reservations(Tx& tx, const base::Uuid& holder) {
   tx.db.prepare("UPDATE reservations SET expires_at = ?2 WHERE holder = ?1")
-      .bind(holder, base::millis(tx.now + kReservationLife))
+      .bind(holder, base::millis(tx.steady() + kReservationLife))
       .run();
 }
 
@@ -227,7 +227,7 @@ int settle_abandoned(Tx& tx, int budget) {
     auto s = tx.db.prepare(R"(
         SELECT id, tenant, key_id, day, nano, first_nano, sent_nano FROM reservations
         WHERE expires_at < ?1 LIMIT ?2)"_sql);
-    s.bind(base::millis(tx.now), budget);
+    s.bind(base::millis(tx.steady()), budget);
     while (s.step()) abandoned.push_back(at(s));
   }
   for (const Reservation& each : abandoned) {

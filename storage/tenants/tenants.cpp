@@ -65,7 +65,8 @@ std::int64_t sessions_of_key(Db& db, const Owner& owner, base::WallTime now) {
       WITH RECURSIVE keys (id) AS (
           SELECT ?3 UNION SELECT k.id FROM keys JOIN api_keys AS k ON k.rotated_to = keys.id)
       SELECT count(*) FROM ssh_sessions
-      WHERE tenant = ?1 AND expires_at > ?2 AND key_id IN (SELECT id FROM keys) AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
+      WHERE tenant = ?1 AND expires_at > ?2 AND key_id IN (SELECT id FROM keys)
+          AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
   s.bind(owner.tenant, base::millis(now), newest).step();
   return s.integer(0);
 }
@@ -248,6 +249,12 @@ base::Result<std::int64_t> Tenants::bytes_left(const schemas::JobId& job) {
     if (!row) return schemas::kUnlimited;
     QuotaLedger ledger(store_.options().quota_defaults, store_.clock().wall());
     return ledger.bytes_left(db, {row->tenant, row->key_id});
+  });
+}
+
+base::Result<bool> Tenants::has_budget(const Owner& owner) {
+  return read(store_.readers(), [&](Db& db) {
+    return QuotaLedger(store_.options().quota_defaults, store_.clock().wall()).has_budget(db, owner);
   });
 }
 

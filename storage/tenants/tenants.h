@@ -47,6 +47,8 @@ class Tenants {
   base::Result<std::vector<TenantView>> list();                   // by name
   // Bytes that the owners of a job may still store. At least 0.
   base::Result<std::int64_t> bytes_left(const schemas::JobId& job);
+  // True: the tenant or the key has a hard budget.
+  base::Result<bool> has_budget(const Owner& owner);
   // kQuotaFull: the tenant has used up its stored_bytes.
   base::Status check_stored_bytes(const std::string& tenant);
   // What was set, by tenant.

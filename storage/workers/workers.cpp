@@ -37,8 +37,8 @@ void write_slots(Tx& tx, const std::string& worker, const SlotReport& report) {
           VALUES (?1, ?2, ?3, ?4, ?5, ?6)
           ON CONFLICT (worker, kind) DO UPDATE SET slots = excluded.slots, used = excluded.used,
               lags = excluded.lags,
-              free_since = CASE WHEN excluded.free_since IS NULL THEN NULL ELSE coalesce(worker_slots.free_since,
-              excluded.free_since) END)"_sql)
+              free_since = CASE WHEN excluded.free_since IS NULL THEN NULL
+                  ELSE coalesce(worker_slots.free_since, excluded.free_since) END)"_sql)
       .bind(worker, report.kind, report.slots, report.used,
             free ? std::optional(base::millis(tx.boot)) : std::nullopt, lags_text(report.lags))
       .run();
@@ -121,12 +121,12 @@ void WorkerDrains::drain(std::string worker, Callback<bool> done, Caller by) {
 
 base::Result<std::vector<schemas::Kind>> served_kinds(Store& store) {
   std::vector<schemas::Kind> kinds;
-  const std::int64_t alive = base::millis(store.clock().wall() - kWorkerTimeout);
+  const base::Clock& clock = store.clock();
   auto status = store.readers().read([&](Db& db) {
     auto s = db.prepare(R"(
         SELECT DISTINCT s.kind FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name
-        WHERE w.draining = 0 AND w.seen_at > ?1 AND s.slots > 0)"_sql);
-    s.bind(alive);
+        WHERE w.draining = 0 AND w.boot = ?1 AND w.seen_boot > ?2 AND s.slots > 0)"_sql);
+    s.bind(boot_number(clock.boot_id()), base::millis(clock.boot() - kWorkerTimeout));
     while (s.step()) kinds.push_back(static_cast<schemas::Kind>(s.integer(0)));
   });
   if (!status) return status.error();

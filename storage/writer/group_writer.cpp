@@ -11,6 +11,7 @@
 
 #include "platform/base/log.h"
 #include "storage/sqlite/errors.h"
+#include "storage/workers/workers.h"
 
 namespace millrace::storage {
 namespace {
@@ -61,6 +62,25 @@ void commit(Db& db) {
 
 }  // namespace
 
+namespace {
+
+struct ClockTimes {
+  base::WallTime now;
+  base::BootTime boot;
+};
+
+// Both at once: a process that is stopped between the two would record a jump.
+ClockTimes read_clocks(const base::Clock& clock) {
+  constexpr std::chrono::milliseconds kApartMax{100};
+  while (true) {
+    const base::BootTime before = clock.boot();
+    const base::WallTime now = clock.wall();
+    if (clock.boot() - before <= kApartMax) return {now, before};
+  }
+}
+
+}  // namespace
+
 bool CommitGroup::run() {
   operations_.reserve(kUsualGroup);
   std::optional<SqliteError> failure;
@@ -69,7 +89,7 @@ bool CommitGroup::run() {
     run_one_by_one();
   } else {
     context_.queue.take(operations_, capacity_);
-    if (failure && failure->is_of_files()) failure_ = failure;
+    if (failure && failure->prevents_writes()) failure_ = failure;
     outcomes_.assign(size(), store_error(*failure));
     parked_for_.assign(size(), {});
   }
@@ -82,15 +102,15 @@ void CommitGroup::transaction(F&& f) {
   const auto changes_before = sqlite3_total_changes64(db.handle());
   db.prepare("BEGIN IMMEDIATE").run();
   begun_ = true;
-  const base::WallTime now = context_.clock.wall();
-  const base::BootTime boot = context_.clock.boot();
+  const auto [now, boot] = read_clocks(context_.clock);
   context_.clocks.on_group_begin(now, boot);
   Commit commit_record;
   commit_record.changes.reserve(kUsualGroup);
   commit_record.ready.reserve(kUsualGroup);
   QuotaLedger quotas(context_.quota_defaults, now);
-  Tx tx{db, now, boot, context_.boot_id, commit_record, context_.clocks.trust(), quotas};
   try {
+    const auto jumped = context_.store_clock.on_group_begin(db, now, boot);
+    Tx tx{db, now, boot, jumped, context_.boot_id, commit_record, context_.clocks.trust(), quotas};
     f(tx);
     quotas.write(db);
     db.write_pending();
@@ -100,6 +120,7 @@ void CommitGroup::transaction(F&& f) {
     throw;
   }
   context_.clocks.on_group_committed(boot);
+  context_.store_clock.on_group_committed();
   has_written_ = has_written_ || sqlite3_total_changes64(db.handle()) != changes_before;
   commits_.push_back(std::move(commit_record));
 }
@@ -185,7 +206,7 @@ base::Status CommitGroup::run_alone_in_transaction(std::size_t index) {
     transaction([&](Tx& tx) { run_operation(index, tx); });
     return std::move(outcomes_[index]);
   } catch (const SqliteError& e) {
-    if (e.is_of_files()) failure_ = e;
+    if (e.prevents_writes()) failure_ = e;
     return store_error(e);
   } catch (const std::exception& e) {
     base::log_error("store_operation_failed", {{"error", e.what()}});
@@ -223,17 +244,21 @@ constexpr std::chrono::seconds kWriteAgain{2};
 }  // namespace
 
 GroupWriter::GroupWriter(Options options, const base::Clock& clock, FairWriteLock& write_lock,
-                         const FailureFlag& failure, HealthState& health, std::function<void(int)> committed)
+                         const FailureFlag& failure, LastCommit& last_commit, HealthState& health,
+                         std::function<void(int)> committed)
     : options_(std::move(options)),
       write_lock_(write_lock),
       failure_(failure),
+      last_commit_(last_commit),
       health_(health),
       committed_(std::move(committed)),
       queue_(options_.queue_max),
       dispatcher_([this](std::size_t count) { queue_.finished(count); }),
       clocks_(clock.wall(), clock.boot()),
+      store_clock_(boot_number(clock.boot_id())),
       db_({.path = options_.database}),
-      context_{db_, queue_, clocks_, clock, clock.boot_id(), options_.limits, options_.quota_defaults},
+      context_{db_,   queue_,          clocks_,         store_clock_,
+               clock, clock.boot_id(), options_.limits, options_.quota_defaults},
       thread_([this] { run(); }) {}
 
 GroupWriter::~GroupWriter() { close(std::chrono::milliseconds(0)); }
@@ -279,6 +304,7 @@ void GroupWriter::run_group() {
   CommitGroup group(context_);
   const bool first_try = group.run();
   failure_.end_if_set();  // do not report success after a sync failed in another process
+  last_commit_.record(db_, context_.clock.wall());
   write_lock_.release();
   set_health(group);
   if (group.size() == 0) return;  // all were withdrawn while this process waited for the lock

@@ -13,7 +13,9 @@
 #include "storage/writer/completion_dispatcher.h"
 #include "storage/writer/fair_write_lock.h"
 #include "storage/writer/health.h"
+#include "storage/writer/last_commit.h"
 #include "storage/writer/operation_queue.h"
+#include "storage/writer/store_clock.h"
 #include "storage/writer/writer.h"
 
 namespace millrace::storage {
@@ -23,7 +25,7 @@ namespace millrace::storage {
 class ClockMonitor {
  public:
   static constexpr std::chrono::milliseconds kCommitGapMax{10'000};
-  static constexpr std::chrono::milliseconds kClockJumpMax{5'000};
+  static constexpr std::chrono::milliseconds kClockJumpMax = StoreClock::kJumpMin;
 
   ClockMonitor(base::WallTime now, base::BootTime boot);
   void on_group_begin(base::WallTime now, base::BootTime boot);
@@ -54,6 +56,7 @@ class CommitGroup {
     Db& db;
     OperationQueue& queue;
     ClockMonitor& clocks;
+    StoreClock& store_clock;
     const base::Clock& clock;
     std::string boot_id;
     Limits limits;
@@ -119,7 +122,8 @@ class GroupWriter final : public Writer {
   // the lock was released. It gets the number of pages in the write-ahead log and passes it to the
   // checkpointer.
   GroupWriter(Options options, const base::Clock& clock, FairWriteLock& write_lock,
-              const FailureFlag& failure, HealthState& health, std::function<void(int)> committed);
+              const FailureFlag& failure, LastCommit& last_commit, HealthState& health,
+              std::function<void(int)> committed);
   ~GroupWriter() override;
 
   void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) override;
@@ -160,12 +164,14 @@ class GroupWriter final : public Writer {
   Options options_;
   FairWriteLock& write_lock_;
   const FailureFlag& failure_;
+  LastCommit& last_commit_;
   HealthState& health_;
   std::function<void(int)> committed_;
   Store::GroupObserver watch_;
   OperationQueue queue_;
   CompletionDispatcher dispatcher_;
   ClockMonitor clocks_;
+  StoreClock store_clock_;
   Db db_;
   CommitGroup::Context context_;
   std::atomic<std::size_t> parked_{0};  // number of parked operations

@@ -109,7 +109,7 @@ void StoreMonitor::check_lock_wait() {
 // Busy writers may hold the lock at every check. Then the log shows progress.
 void StoreMonitor::check_lock_holder() {
   const auto now = std::chrono::steady_clock::now();
-  const std::int64_t written_ns = file_written_ns(options_.log);
+  const std::int64_t written_ns = file_stamp(options_.log).written_ns;
   const bool log_advances = std::exchange(log_written_ns_, written_ns) != written_ns;
   if (!write_lock_.held_elsewhere() || log_advances) {
     held_since_.reset();

@@ -24,8 +24,8 @@ class HealthState {
 
   void set_degraded(std::string detail);
   void clear_degraded();
-  // A write failed because of the disk or of damaged files. `reason` is for the log and names the file and
-  // what to do. Writes go on being tried; the next one that succeeds clears it.
+  // A write failed because of the disk, of damaged files or of a foreign lock. `reason` is for the log and
+  // names the file and what to do. Writes go on being tried; the next one that succeeds clears it.
   void set_failing(const std::string& reason);
   void clear_failing();
   void set_disk(bool low, std::string detail);

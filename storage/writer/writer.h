@@ -58,6 +58,7 @@ struct Tx {
   Db& db;
   base::WallTime now;
   base::BootTime boot;
+  std::chrono::milliseconds jumped;  // the jumps of the wall clock so far (StoreClock)
   std::string_view boot_id;
   Commit& commit;
   const ClockTrust& clocks;
@@ -72,6 +73,9 @@ struct Tx {
   std::optional<Parking> parked_for{};
   // An operation sets this to run all parked operations again at the end of this group.
   bool retry_parked_claims = false;
+
+  // `now` in steady time: for times that a duration makes and that are compared with it later.
+  base::WallTime steady() const { return now - jumped; }
 };
 
 // The only writer of this process: a bounded queue, a commit thread and a completion thread

@@ -79,6 +79,9 @@ def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, sit
     page.click("dialog button", "Confirm")
     page.wait_for(".toast", "created")
     assert any("retry_of" in job for job in other_tenant.get("/v1/jobs").json()["items"])
+    page.click("button", "Retry all matching jobs")
+    page.click("dialog button", "Confirm")
+    page.wait_for(".toast", "Unchanged: 1 job (retried before)")
 
 
 def test_new_jobs_appear_automatically_and_cause_no_layout_shift_while_reading(page, site):

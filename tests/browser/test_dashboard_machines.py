@@ -1,6 +1,6 @@
 """Machines, and what runs on them."""
 
-from dashboard import ENTER, go, local_machine
+from dashboard import ENTER, execution, go, local_machine
 from millrace import eventually
 from sandboxed import skip_without_commands
 
@@ -55,3 +55,31 @@ def test_a_machine_has_its_line_for_ssh_and_its_executions_their_artifacts(page,
     page.click(".files button", "list-of-sacks.txt")
     text = eventually(lambda: next((f.read_text() for f in page.folder.glob("list-of-sacks*.txt")), None), what="the download")
     assert text == "flour\n"
+
+
+def test_a_list_of_artifacts_that_is_read_again_keeps_its_buttons(page, site):
+    """An execution that ends while its screen is opened: a button that is replaced while it is pressed gets no click."""
+    skip_without_commands(site)
+    execution_id = execution(site, "sh", "-c", "echo flour > $MILLRACE_ARTIFACTS/first.txt")
+    site.client.wait_terminal(execution_id)
+    go(page, site, "machines")
+    page.run("""
+      const job = `/v1/jobs/${arguments[0]}`;
+      const ask = window.fetch;
+      const isReleased = new Promise((resolve) => { window.release = resolve; });
+      let jobs = 0;
+      let lists = 0;
+      window.fetch = async (path, how) => {
+        const response = await ask(path, how);
+        if (path === job && ++jobs === 1) return new Response(JSON.stringify({ ...await response.json(), status: 'running' }));
+        if (!String(path).includes('/artifacts?') || ++lists === 1) return response;
+        await isReleased;
+        const { items } = await response.json();
+        return new Response(JSON.stringify({ items: [...items, { ...items[0], artifact_id: 'art-2', name: 'second.txt' }] }));
+      };
+    """, execution_id)
+    page.run(f"location.hash = '#/jobs/{execution_id}'")
+    page.wait_for(".files button", "first.txt")
+    page.run("window.held = document.querySelector('.files button'); release()")
+    page.wait_for(".files button", "second.txt")
+    assert page.run("return held.isConnected")

@@ -150,15 +150,19 @@ def request_of(draw, path, method, operation):
             headers[name] = re.sub(r"[^!-~]", "", value) or "x"
     target = path + ("?" + urllib.parse.urlencode(query, errors="surrogatepass") if query else "")
     content = operation.get("requestBody", {}).get("content", {})
-    for media, form in content.items():
-        return method.upper(), target, *with_body(draw, headers, media, form["schema"])
-    return method.upper(), target, headers, None
+    if not content:
+        return method.upper(), target, headers, None
+    media = draw(st.sampled_from(sorted(content)))
+    return method.upper(), target, *with_body(draw, headers, media, content[media].get("schema"))
 
 
 def with_body(draw, headers, media, schema):
     if media == "application/json":
         headers["Content-Type"] = media
         return headers, json.dumps(draw(body_of(schema))).encode()
+    if schema is None:  # the body is a file
+        headers["Content-Type"] = media
+        return headers, draw(st.sampled_from([b"", b"%PDF-1.4", b"no document"]) | st.binary(max_size=40))
     parts = "".join(part_of(name, value) for name, value in draw(body_of(schema)).items())
     headers["Content-Type"] = f"{media}; boundary=xyz"
     return headers, (parts + "--xyz--\r\n").encode(errors="replace")

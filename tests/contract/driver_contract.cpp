@@ -1,9 +1,12 @@
 #include "tests/contract/driver_contract.h"
 
 #include <csignal>
+#include <fstream>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
+#include "platform/base/crypto.h"
 #include "tests/support/processes.h"
 
 namespace millrace::machines {
@@ -53,6 +56,17 @@ TEST_P(DriverContract, TheInputArrivesWholeAndEnds) {
   request.command = {"wc", "-c"};
   request.input = all_bytes(schemas::kStdinBytesMax);
   EXPECT_EQ(run(request).out, std::to_string(request.input.size()) + "\n");
+}
+
+// In pieces, however large it is.
+TEST_P(DriverContract, AFileAsInputArrivesWholeAndEnds) {
+  support::TempDir folder;
+  const std::string path = folder.str() + "/input", bytes = all_bytes(std::size_t{20} << 20);
+  std::ofstream(path, std::ios::binary) << bytes;
+  CommandRequest request = order_of({"sha256sum"});
+  request.input_file = std::make_shared<const base::Fd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_TRUE(*request.input_file);
+  EXPECT_EQ(run(request).out, base::hex(base::sha256(bytes)) + "  -\n");
 }
 
 TEST_P(DriverContract, ACommandThatDoesNotReadItsInputEndsWell) {

@@ -195,12 +195,14 @@ def test_thousands_of_chats_are_all_completed_over_three_kills(processes, upstre
 
 
 def check_repeats(connection, submissions, upstream):
-    """Delivery is at least once: the provider receives a request again only if a worker was killed after sending it."""
+    """Delivery is at least once: a request goes to the provider again only after a kill, and each is recorded before it
+    goes. A kill between the record and the request leaves a record of a request that the provider never received."""
     assert upstream.refusals["bounded"] == 0
     again = [word for word, times in upstream.answers.items() if times > 1]
     assert len(again) <= KILLED_WORKERS * 2 * AT_A_TIME, again
     for word in again:
-        assert requests_sent(connection, submissions.jobs[word]) == upstream.answers[word], word
+        recorded = requests_sent(connection, submissions.jobs[word])
+        assert upstream.answers[word] <= recorded <= 1 + KILLED_WORKERS, (word, recorded)
 
 
 def check_overtaking(submissions, upstream, words):

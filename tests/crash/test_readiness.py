@@ -2,6 +2,7 @@
 
 import errno
 import json
+import sqlite3
 
 import pytest
 from documents import data_uri, tiny_pdf
@@ -49,6 +50,22 @@ def test_readiness_follows_a_log_that_cannot_be_written(gateway, faults, error):
     log = [line for line in gateway.log.read_text().splitlines() if "store_write_failed" in line]
     assert log and f"{faults.data}/millrace.db" in log[0] and "free some space" in log[0], gateway.tail()
     assert gateway.terminate() == 0, gateway.tail()
+
+
+def test_readiness_follows_a_lock_of_another_program(tmp_path):
+    gateway = Gateway(tmp_path / "data", role="api").start()
+    tool = sqlite3.connect(gateway.data / "millrace.db", isolation_level=None)
+    try:
+        tool.execute("BEGIN IMMEDIATE")
+        assert submit(gateway) == 503, "after SQLite's busy time"
+        eventually(lambda: readiness(gateway).status == 503, SOON_S, "readiness shows that the store is locked")
+        tool.execute("ROLLBACK")
+        eventually(lambda: readiness(gateway).status == 200, 3 * SOON_S, "readiness shows that the lock is gone")
+        assert submit(gateway) == 202
+        assert "fuser" in gateway.log.read_text()
+    finally:
+        tool.close()
+        gateway.close()
 
 
 def test_a_gateway_without_work_notices_that_the_store_works_again(faults):

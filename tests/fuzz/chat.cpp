@@ -25,7 +25,7 @@ void check_same(const ChatRequest& tree, ChatRequest quick) {
 }
 
 void check_translations(const ChatRequest& request) {
-  for (const char* provider : {"openai", "mistral", "ollama", "anthropic", "gemini"}) {
+  for (const char* provider : {"openai", "xai", "mistral", "groq", "ollama", "anthropic", "gemini"}) {
     const providers::Target target = providers::fuzzing::target_of(provider);
     for (const bool stream : {false, true}) {
       const auto wire = providers::translation(target.preset->family).chat_request(target, request, stream);

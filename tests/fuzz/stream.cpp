@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "ai/providers/split_character_joiner.h"
+#include "platform/base/utf8.h"
 #include "platform/net/sse_reader.h"
 #include "schemas/chat/chat_reply.h"
 #include "tests/fuzz/provider.h"
@@ -22,15 +24,19 @@ struct Streamed {
 Streamed read(const Target& target, std::string_view first, std::string_view rest = {}) {
   Streamed out;
   const auto reader = translation(target.preset->family).stream_reader(target);
-  net::SseReader events([&](const net::SseEvent& event) {
+  SplitCharacterJoiner joiner([&](const net::SseEvent& event) {
+    require(base::is_utf8(event.data), "an event that is read is UTF-8");
     if (out.failed) return;
     const auto status = reader->read(event, out.pieces);
     out.failed = !status;
     if (!status) require(!status.error().message.empty(), "an error says why");
   });
+  net::SseReader events([&](const net::SseEvent& event) { joiner.take(event); });
   events.feed(first);
   events.feed(rest);
+  joiner.flush();
   out.complete = reader->complete(1);
+  if (!out.failed && out.complete) reader->end(out.pieces);
   out.facts = reader->facts();
   return out;
 }

@@ -115,6 +115,75 @@ def test_a_client_that_sends_back_the_documented_members_alone_loses_nothing(ope
 
 
 @WHOLE_OR_STREAM
+@pytest.mark.parametrize("provider", ["vllm", "xai", "groq", "openrouter", "mistral"])
+def test_a_conversation_gets_its_own_reasoning_alone(opened, upstream, provider, stream):
+    gateway = opened(provider, model="openai/gpt-oss-120b")
+    asked = {name: [{"role": "system", "content": name}, {"role": "user", "content": "yes"}] for name in ("Alice", "Bob")}
+    for name, messages in asked.items():
+        upstream.reply(turn(stream, CALL, reasoning_content=f"{name} thinks"))
+        assert post_chat(gateway, stream=stream, tools=TOOLS, messages=messages).status == 200
+    call = {**CALL, "function": {"name": "f", "arguments": " { } "}}
+    for name, messages in asked.items():
+        upstream.reply(openai_replies.completion("Hello"))
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        assert content_of(post_chat(gateway, tools=TOOLS, messages=[*messages, *history(message)[1:]])) == "Hello"
+        sent = json.dumps(upstream.requests[-1].json)
+        assert [other for other in asked if f"{other} thinks" in sent] == [name]
+
+
+@WHOLE_OR_STREAM
+def test_each_turn_with_the_same_call_gets_its_own_reasoning(opened, upstream, stream):
+    gateway = opened("openrouter")
+    messages = [{"role": "user", "content": "wait for the build"}]
+    for number in ("one", "two", "three"):
+        upstream.reply(turn(stream, CALL, reasoning=number))
+        assert post_chat(gateway, stream=stream, tools=TOOLS, messages=messages).status == 200
+        messages += history({"role": "assistant", "content": None, "tool_calls": [CALL]})[1:]
+    upstream.reply(openai_replies.completion("Hello"))
+    assert content_of(post_chat(gateway, tools=TOOLS, messages=messages)) == "Hello"
+    sent = upstream.requests[-1].json["messages"]
+    assert [message["reasoning"] for message in sent if message["role"] == "assistant"] == ["one", "two", "three"]
+
+
+@WHOLE_OR_STREAM
+def test_each_turn_of_the_tool_loop_keeps_its_own_reasoning(opened, upstream, stream):
+    with McpServer({"t": tool(lambda given: text_result("running"))}) as server:
+        gateway = opened("vllm", server.host)
+        call = {**SIGNED, "function": {"name": "s__t", "arguments": "{}"}}
+        end = (openai_replies.stream if stream else openai_replies.completion)("Hello")
+        upstream.reply(*(turn(stream, call, reasoning_content=number) for number in ("one", "two", "three")), end)
+        assert post_chat(gateway, stream=stream, mcp_servers=[named("s", server)]).status == 200
+        sent = upstream.wait_for(4)[3].json["messages"]
+    assert [message["reasoning_content"] for message in sent if message["role"] == "assistant"] == ["one", "two", "three"]
+
+
+@WHOLE_OR_STREAM
+def test_the_reasoning_of_a_clients_call_after_calls_of_the_gateway_comes_back(opened, upstream, stream):
+    with McpServer({"t": tool(lambda given: text_result("done"))}) as server:
+        gateway = opened("vllm", server.host)
+        call = {**SIGNED, "function": {"name": "s__t", "arguments": "{}"}}
+        upstream.reply(turn(stream, call, reasoning_content="one"), turn(stream, CALL, reasoning_content="two"))
+        given = {"mcp_servers": [named("s", server)], "tools": TOOLS}
+        messages = [{"role": "user", "content": "u"}]
+        assert post_chat(gateway, stream=stream, messages=messages, **given).status == 200
+        upstream.reply(openai_replies.completion("Hello"))
+        message = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+        assert content_of(post_chat(gateway, messages=history(message), **given)) == "Hello"
+        assert upstream.requests[-1].json["messages"][1]["reasoning_content"] == "two"
+
+
+@pytest.mark.parametrize("own", [{"reasoning_content": "mine"}, {"reasoning_details": [{**DETAILS[0], "data": "mine"}]}], ids=str)
+def test_the_clients_own_reasoning_is_kept(opened, upstream, own):
+    gateway = opened("openrouter")
+    upstream.reply(turn(False, CALL, reasoning="why", reasoning_details=DETAILS), openai_replies.completion("Hello"))
+    assert post_chat(gateway, tools=TOOLS, messages=[{"role": "user", "content": "u"}]).status == 200
+    message = {"role": "assistant", "content": None, "tool_calls": [CALL], **own}
+    assert content_of(post_chat(gateway, tools=TOOLS, messages=history(message))) == "Hello"
+    sent = upstream.requests[1].json["messages"][1]
+    assert {name: sent.get(name) for name in own} == own and "why" not in json.dumps(sent)
+
+
+@WHOLE_OR_STREAM
 @EACH
 def test_a_client_that_sends_back_everything_says_nothing_twice(opened, upstream, provider, thoughts, stream):
     gateway = opened(provider)

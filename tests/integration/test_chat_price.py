@@ -1,7 +1,9 @@
 """The cost of chats; for streams it is in the last chunk, because the headers are sent before it is known."""
 
+import http.client
 import json
 import re
+import threading
 
 import openai_replies
 import pytest
@@ -21,6 +23,7 @@ models:
 - {{name: priced, provider: mock, price: {{prompt: 3, completion: 5}}}}
 - {{name: far, provider: openai, base_url: '{upstream.url}/v1', price: {{prompt: 3, completion: 5}}}}
 - {{name: free, provider: mock}}
+- {{name: nowhere, provider: openai, base_url: 'http://127.0.0.1:1/v1'}}
 """)
     instance = Gateway(tmp_path / "data", "--config", config).start()
     yield instance
@@ -80,3 +83,44 @@ def test_a_stream_that_the_client_leaves_costs_what_was_received(gateway, upstre
     with OpenStream(gateway.client, CHAT, body("far", stream=True)) as stream:
         stream.read_until(b"Hello")
     eventually(lambda: paid(gateway, "far") > 0, what="the price of the part that was received")
+
+
+def used_tokens(gateway):
+    return gateway.client.get("/v1/usage").json()["tokens"]
+
+
+def counted_tokens(gateway):
+    text = gateway.client.get("/metrics").body.decode()
+    found = re.findall(r'^millrace_tokens_total{[^}]*model="far"[^}]*type="(?:prompt|completion)"[^}]*} (\S+)$', text, re.M)
+    return sum(map(float, found))
+
+
+def left_before_the_answer(gateway, upstream, **more):
+    """The tokens of the usage page and of the metrics for a chat whose client leaves while the provider is silent."""
+    never = threading.Event()
+    upstream.reply(Reply(before_head=never))
+    before, counted = used_tokens(gateway), counted_tokens(gateway)
+    address = gateway.client.address
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+    fields = {"Authorization": f"Bearer {gateway.client.key}", "Content-Type": "application/json"}
+    number = len(upstream.requests) + 1
+    connection.request("POST", CHAT, json.dumps(body("far", **more)), fields)
+    upstream.wait_for(number)
+    connection.close()
+    eventually(lambda: used_tokens(gateway) > before, what="the tokens of the call that was left")
+    never.set()
+    return used_tokens(gateway) - before, counted_tokens(gateway) - counted
+
+
+def test_a_whole_chat_that_the_client_leaves_has_the_tokens_of_a_stream(gateway, upstream):
+    whole = left_before_the_answer(gateway, upstream)
+    assert whole[0] == whole[1] > 0
+    assert left_before_the_answer(gateway, upstream, stream=True) == whole
+    many = left_before_the_answer(gateway, upstream, tools=[])
+    assert many == whole
+
+
+def test_a_chat_that_no_provider_got_has_no_tokens(gateway):
+    assert gateway.client.post(CHAT, body("nowhere")).status == 502
+    eventually(lambda: gateway.client.get("/v1/usage").json()["requests"] > 0, what="the request's usage")
+    assert used_tokens(gateway) == 0

@@ -81,6 +81,40 @@ def test_comments_and_a_byte_order_mark_are_no_part_of_the_response(family, upst
     assert text_of(chunks_of(streamed(gateway))) == TEXT
 
 
+HALVES = {"escapes": (rb"\ud83d", rb"\ude00"), "bytes": (b"\xf0\x9f", b"\x98\x80"), "raw surrogates": (b"\xed\xa0\xbd", b"\xed\xb8\x80")}
+
+
+def with_halves(reply, halves):
+    """The same reply; the words END and ` REST`, which are in two events, become the halves of a character."""
+    reply.pieces = [piece.replace(b"END", halves[0]).replace(b" REST", halves[1]) for piece in reply.pieces]
+    return reply
+
+
+@pytest.mark.parametrize("form", HALVES)
+def test_a_character_cut_between_two_events_is_whole_and_a_lone_half_is_replaced(family, upstream, gateway, form):
+    upstream.reply(
+        with_halves(family.stream("aEND RESTb"), HALVES[form]),
+        with_halves(family.stream("aEND b RESTc"), HALVES[form]),
+        with_halves(family.stream("a bEND"), HALVES[form]),
+        with_halves(family.stream("a", calls=[("call_1", "find", {"q": "xEND RESTyyyy"})]), HALVES[form]),
+    )
+    assert text_of(chunks_of(streamed(gateway))) == "a😀b"
+    two_halves = text_of(chunks_of(streamed(gateway)))
+    assert two_halves.replace("\ufffd", "") == "a bc" and two_halves.count("\ufffd") >= 2
+    assert text_of(chunks_of(streamed(gateway))) == "a b\ufffd"
+    (called,) = calls_of(chunks_of(streamed(gateway)))
+    assert called[1:] == ("find", {"q": "x😀yyyy"})
+
+
+@pytest.mark.parametrize("form", HALVES)
+def test_broken_text_of_whole_answers_is_replaced_and_no_model_is_switched_off(family, upstream, gateway, form):
+    upstream.reply_always(with_halves(family.complete("aENDb"), HALVES[form]))
+    for _ in range(6):
+        reply = gateway.client.post(CHAT, body(stream=False))
+        assert reply.status == 200, reply.body
+        assert reply.json()["choices"][0]["message"]["content"] == "a\ufffdb"
+
+
 @pytest.fixture
 def beating(tmp_path, family, upstream):
     config = tmp_path / "millrace.yaml"

@@ -403,3 +403,9 @@ def test_doctor_finds_nothing_wrong_here(shared):
         assert part in checked.stdout.lower(), part
     names = [line.split()[1] for line in checked.stdout.splitlines() if not line.startswith(" ")]
     assert len(set(names)) == len(names), "the names of the checks are unique"
+    inside = ("namespace", "cgroup-v", "bubblewrap", "OpenSSH", "dispatch", "pid ")
+    fine = [line for line in checked.stdout.splitlines() if line.startswith("ok")]
+    assert not [line for line in fine if any(word in line for word in inside)], checked.stdout
+    told = millrace(shared, "doctor", "--verbose", "--data", shared.data).stdout
+    assert [line.split()[:2] for line in told.splitlines()] == [line.split()[:2] for line in checked.stdout.splitlines()]
+    assert "workers   1 runs on this host (" in told and "workers   1 runs on this host\n" in checked.stdout, told

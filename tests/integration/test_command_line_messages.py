@@ -68,6 +68,12 @@ def start(silent, *arguments):
         (["show"], "did you mean `models show` or `jobs show` or "),
         (["jobs", "ls", "--limt", "5"], "did you mean `--limit`?"),
         (["serve", "--lisetn", "127.0.0.1:0"], "did you mean `--listen`?"),
+        (["serve", "--data", "--listen", "127.0.0.1:0"], "--data needs a value, but --listen follows"),
+        (["chat", "--system", "--model", "hello"], "--system needs a value, but --model follows"),
+        (["config", "check", "gateway.yaml"], "takes no argument: \"gateway.yaml\"; did you mean `--config gateway.yaml`?"),
+        (["jobs", "ls", "--data", ""], "--data: \"\" is no folder"),
+        (["jobs", "ls", "--key", "a\nb"], "--key: has a blank, a line break"),
+        (["jobs", "ls", "extra"], "takes no argument: \"extra\". Usage: millrace jobs ls [OPTIONS]"),
     ],
 )
 def test_a_misspelt_command_or_flag_gets_a_suggestion(shared, args, output):
@@ -137,12 +143,12 @@ def test_a_run_reports_earlier_results_what_remains_and_where_the_results_are(sh
     first = millrace(shared, "ocr", folder, "-o", out).stderr
     assert "before" not in first
     second = millrace(shared, "ocr", folder, "-o", out).stderr.splitlines()
-    assert second[0] == f"2 of 3 documents were read before, their results are in {out}; 1 remains (1 failed before and are retried)"
+    assert second[0] == f"2 of 3 documents were read before, their results are in {out}; 1 remains (1 failed before and is retried)"
     assert second[2].startswith("0 read, 1 failed, 2 before · 0 pages · ")
     (folder / "locked.pdf").unlink()
     third = millrace(shared, "ocr", folder, "-o", out)
     assert third.returncode == 0 and third.stderr == (
-        f"All 2 documents were read before; their results are in {out}. To process it again, remove them\n"
+        f"All 2 documents were read before; their results are in {out}. To process them again, remove them\n"
     )
 
 

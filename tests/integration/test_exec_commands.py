@@ -170,12 +170,22 @@ def test_executions_are_listed_newest_first(shared):
     made = [cli(shared, "run", "--detach", "--", "sh", "-c", f"exit {code}").stdout.strip() for code in (0, 7)]
     for execution in made:
         cli(shared, "logs", "-f", execution)
+    cut = cli(shared, "ls", "--limit", "1")
+    assert len(cut.stdout.splitlines()) == 2 and "millrace: 1 of " in cut.stderr and " executions are shown; --limit " in cut.stderr, cut.stderr
+    assert cli(shared, "ls").stderr == cli(shared, "ls", "--limit", "1", "--json").stderr == ""
     header, newest_row, before = cli(shared, "ls", "--limit", "2").stdout.splitlines()
     assert header.split() == ["ID", "STATUS", "EXIT", "CREATED", "COMMAND"]
     assert newest_row.split()[:3] == [made[1], "failed", "7"] and newest_row.endswith("sh -c 'exit 7'")
     assert before.split()[:3] == [made[0], "succeeded", "0"]
     rows = [json.loads(line)["execution_id"] for line in cli(shared, "ls", "--json").stdout.splitlines()]
     assert rows[:2] == made[::-1]
+
+
+def test_a_bulk_retry_says_why_commands_stay_unchanged(shared):
+    assert cli(shared, "run", "--", "sh", "-c", "exit 3").returncode
+    outcome = shared.client.post("/v1/admin/jobs/retry", {"filter": {"kind": "exec"}}).json()
+    assert outcome["matched"] > 0 and outcome["changed"] == outcome["already_retried"] == 0, outcome
+    assert outcome["unchanged"] == {"not_retryable": outcome["matched"]}, outcome
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,21 @@ def test_all_artifacts_are_copied_with_their_folders(shared, left, tmp_path):
     assert files_below(tmp_path / "out") == {"sub/a.txt": "aa", "b.txt": "b"}
 
 
+def test_an_empty_artifact_is_an_empty_file(shared, tmp_path):
+    leaves = "touch $MILLRACE_ARTIFACTS/empty; printf b > $MILLRACE_ARTIFACTS/full; echo $MILLRACE_EXECUTION_ID"
+    execution = cli(shared, "exec", "run", "-m", "local", "--", "sh", "-c", leaves).stdout.strip()
+    done = cli(shared, "exec", "cp", f"{execution}:", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert files_below(tmp_path / "out") == {"empty": "", "full": "b"}
+    assert cli(shared, "exec", "cp", f"{execution}:empty", "-").stdout == ""
+
+
+def test_an_artifact_that_is_missing_does_not_keep_the_others_back(shared, left, tmp_path):
+    done = cli(shared, "exec", "cp", f"{left}:b.txt", f"{left}:none.txt", f"{left}:sub/a.txt", tmp_path / "out")
+    assert done.returncode != 0 and "none.txt" in done.stderr, done.stderr
+    assert files_below(tmp_path / "out") == {"sub/a.txt": "aa", "b.txt": "b"}
+
+
 def test_one_artifact_goes_into_a_folder_a_file_or_standard_output(shared, left, tmp_path):
     assert cli(shared, "exec", "cp", f"{left}:sub/a.txt", ".", cwd=tmp_path).returncode == 0
     assert cli(shared, "exec", "cp", f"{left}:b.txt", tmp_path / "mine.txt").returncode == 0

@@ -97,11 +97,11 @@ def test_a_retry_with_a_key_makes_one_job(asleep):
 
 
 def test_each_call_that_changes_something_honours_its_key_or_says_that_it_does_not(asleep):
-    """The calls that need no key, because a repeat changes nothing more: PUT, PATCH, DELETE, and these."""
+    """A repeat of the repeatable ones changes nothing more."""
     repeatable = {"/v1/jobs/{job_id}/cancel", "/v1/admin/queues/{kind}/pause", "/v1/admin/queues/{kind}/resume", "/v1/admin/workers/{worker}/drain"}
     direct = {"/v1/embeddings", "/v1/images/generations", "/v1/audio/speech"}
     for each in route_table.operations(asleep.client):
-        if each.method == "POST" and not each.takes_key and each.path not in repeatable | direct:
+        if each.method != "GET" and not each.takes_key and each.path not in repeatable | direct:
             refused = each.call(asleep.client, each.path_with(dict.fromkeys(each.parameters, "x")), {"Idempotency-Key": "walk"})
             assert refused.status == 400 and refused.json()["error"]["param"] == "Idempotency-Key", f"{each.name}: {refused.body}"
 
@@ -131,12 +131,30 @@ def test_an_unknown_query_parameter_of_our_own_routes_is_a_422_that_names_the_ne
 
 
 def test_no_route_of_ours_takes_an_unknown_query_parameter_without_a_word(asleep):
-    vendors = {"chat", "models", "ocr", "audio", "embeddings", "images"}
     for each in route_table.operations(asleep.client):
-        if each.scope is None or each.path == "/metrics" or each.path.split("/")[2] in vendors:
+        if not each.is_ours:
             continue
         reply = each.call(asleep.client, each.path_with(dict.fromkeys(each.parameters, "x")) + "?unheard_of=1")
         assert reply.status == 422 and b"unheard_of" in reply.body, f"{each.name}: {reply.status} {reply.body}"
+
+
+@pytest.mark.parametrize("query, status, named", [
+    ("status=failed&status=succeeded", 422, "status"), ("limit=5&limit=5", 422, "limit"), ("metadata.a=1&metadata.a=2", 422, "metadata.a"),
+    ("a&a", 422, "more than once"), ("=1", 422, "has no name before its `=`"), ("a", 422, "There is no such parameter"),
+    ("search=%zz", 400, "'search=%zz' has a `%` without two hexadecimal digits"), ("search=100%", 400, "send `%25`"),
+    ("&".join(f"p{i}=1" for i in range(1000)), 400, "more than 100 parameters"),
+    ("&".join(f"p{i}=1" for i in range(100)) + "&", 422, "There is no such parameter")])
+def test_a_query_that_can_be_read_in_two_ways_is_refused_with_its_reason(asleep, query, status, named):
+    for path in ("/v1/jobs", "/v1/admin/jobs", "/v1/machines"):
+        reply = asleep.client.get(f"{path}?{query}")
+        assert reply.status == status and named in reply.body.decode(), (path, reply.status, reply.body)
+
+
+def test_no_route_of_ours_takes_the_last_of_two_values_without_a_word(asleep):
+    for each in route_table.operations(asleep.client):
+        for name in each.query if each.is_ours else ():
+            reply = each.call(asleep.client, each.path_with(dict.fromkeys(each.parameters, "x")) + f"?{name}=1&{name}=2")
+            assert reply.status == 422 and f"{name}: The parameter is sent more than once" in reply.body.decode(), f"{each.name}: {reply.body}"
 
 
 def test_routes_that_other_clients_call_name_the_parameters_that_they_ignore(mocked):
@@ -144,6 +162,11 @@ def test_routes_that_other_clients_call_name_the_parameters_that_they_ignore(moc
     reply = mocked.client.post("/v1/chat/completions?api-version=2024-10-21&strict=false&x%0Ay=1", {**chat, "color": "red"})
     assert reply.status == 200 and reply.headers["x-millrace-dropped-params"] == "color, api-version, x%0Ay", reply.headers
     assert mocked.client.get("/v1/models?api-version=1").headers["x-millrace-dropped-params"] == "api-version"
+    assert mocked.client.get("/v1/models?api-version=1&api-version=2&a=%zz").headers["x-millrace-dropped-params"] == "api-version, a"
+    twice = mocked.client.post("/v1/chat/completions?strict=true&strict=false", {**chat, "color": "red"})
+    assert twice.status == 200 and twice.headers["x-millrace-dropped-params"] == "color, strict", "the last value counts"
+    direct = mocked.client.post("/v1/chat/completions", {**chat, "metadata": {"batch": "b7"}})
+    assert direct.headers["x-millrace-dropped-params"] == "metadata", "a direct chat is no job that could keep it"
     assert mocked.client.get("/health?verbose").status == 200
 
 
@@ -202,6 +225,20 @@ def test_a_deleted_job_is_gone_with_everything_that_it_held(shared):
         assert shared.client.get(f"/v1/jobs/{job}{below}").status == 404, below
     assert shared.client.request("DELETE", f"/v1/jobs/{job}").status == 404
     assert job not in {each["id"] for each in shared.client.get("/v1/jobs?limit=200").json()["items"]}
+
+
+def test_a_repeat_of_a_submission_whose_job_was_deleted_is_a_404_that_names_the_job(mocked):
+    chat = {"model": "mock/chat", "messages": [{"role": "user", "content": "hello"}], "deferred": True}
+    document = {"document": {"document_url": URI}}
+    for path, body in (("/v1/chat/completions", chat), ("/v1/chat/completions", chat | {"delay": "1h"}),
+                       ("/v1/ocr", document), ("/v1/ocr", document | {"delay": "1h"})):
+        headers = {"Idempotency-Key": uuid.uuid4().hex, "Prefer": "respond-async"}
+        job = mocked.client.post(path, body, headers=headers).json()["id"]
+        assert mocked.client.post(path, body, headers=headers).json()["id"] == job
+        assert mocked.client.request("DELETE", f"/v1/jobs/{job}").status == 200
+        again = mocked.client.post(path, body, headers=headers)
+        assert again.status == 404 and job in again.json()["error"]["message"], (path, again.body)
+        assert "new key" in again.json()["error"]["message"] and again.json()["error"]["code"] == "result_expired"
 
 
 def test_a_job_that_is_deleted_while_it_runs_is_cancelled_first(shared):

@@ -147,7 +147,7 @@ def test_a_bad_size_is_422_and_names_its_field(shared, body, field):
 
 def test_what_does_not_exist_or_belongs_to_another_tenant_is_404(shared, other):
     machine = make(shared.client)
-    for client, id_ in [(shared.client, "local"), (shared.client, "dm-X"), (shared.client, UNKNOWN), (other, machine)]:
+    for client, id_ in [(shared.client, "nobody"), (shared.client, "dm-X"), (shared.client, UNKNOWN), (other, machine)]:
         url = f"/v1/machines/{id_}"
         replies = [client.get(url), client.request("PATCH", url, {"name": "x"}), client.request("DELETE", url)]
         replies += [client.post(f"{url}/{act}") for act in ("sleep", "wake", "reboot")]

@@ -1,9 +1,11 @@
 """A gateway whose disk has less free space than store.disk_free_min."""
 
+import json
 import re
 import subprocess
 from contextlib import closing
 
+from commands import cli
 from documents import data_uri, tiny_pdf
 from millrace import BUILD, Gateway
 
@@ -62,3 +64,13 @@ def test_a_first_start_reports_the_folder_and_its_free_space(tmp_path):
     assert gateway.popen.wait(10) == 1
     printed = gateway.tail()
     assert f"{tmp_path}/data: the disk of the data directory is nearly full: " in printed and " bytes free" in printed
+
+
+def test_the_status_of_a_machine_says_that_its_hosts_disk_is_nearly_full(tmp_path):
+    with closing(Gateway(tmp_path / "data", role="api").start()) as gateway:
+        assert cli(gateway, "machines", "create", "--name", "box").returncode == 0
+        assert "disk_problem" not in cli(gateway, "machines", "show", "box").stdout
+    with closing(Gateway(tmp_path / "data", *MORE_THAN_THERE_IS, role="api").start()) as gateway:
+        shown = cli(gateway, "machines", "show", "box", "--json").stdout
+        assert "host is nearly full" in json.loads(shown)["status"]["disk_problem"]
+        assert "host is nearly full" in cli(gateway, "machines", "show", "box").stdout

@@ -123,7 +123,7 @@ def test_without_file_protection_an_ordinary_user_gets_no_engine_unless_the_sett
 @pytest.mark.parametrize(
     "missing, args, code, expected",
     [
-        ("", (), 0, "bubblewrap"),
+        ("", ("--verbose",), 0, "bubblewrap"),
         ("namespaces", (), 0, "Landlock and seccomp"),
         ("namespaces,landlock", (), 1, "ocr.unjailed=true"),
         ("namespaces,landlock", ("--ocr.unjailed", "true"), 0, "seccomp and limits alone"),

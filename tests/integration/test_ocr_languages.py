@@ -3,6 +3,7 @@
 import io
 import subprocess
 
+import pytest
 from documents import data_uri
 from millrace import BUILD, Gateway
 from PIL import Image, ImageDraw, ImageFont
@@ -11,14 +12,18 @@ FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSerif.ttf"
 LINES = ["Größe und Maße der Öfen", "Über die Straße grüßt Jürgen süße Gäste,", "während Ärzte höhere Gebühren zählen."]
 
 
-def scan():
-    page = Image.new("L", (1240, 600), 255)
+def picture(lines):
+    page = Image.new("L", (1654, 240 + 60 * len(lines)), 255)
     draw, font = ImageDraw.Draw(page), ImageFont.truetype(FONT, 36)
-    for number, line in enumerate(LINES):
+    for number, line in enumerate(lines):
         draw.text((120, 120 + 60 * number), line, font=font, fill=0)
     out = io.BytesIO()
     page.save(out, "PNG")
-    return data_uri(out.getvalue(), "image/png")
+    return out.getvalue()
+
+
+def scan():
+    return data_uri(picture(LINES), "image/png")
 
 
 def read(data, *arguments):
@@ -54,3 +59,53 @@ def test_doctor_looks_for_the_data_of_every_language(tmp_path):
     bad = millrace("doctor", "--data", tmp_path, "--ocr.languages", "xyz")
     assert bad.returncode != 0
     assert "tesseract-ocr-xyz" in bad.stdout
+
+
+RUSSIAN = ["Мельница стоит у реки, и колесо её медленно вертится,", "когда вода стоит низко, но весной она работает день и ночь.", "Зерно со всех деревень мелют здесь, и мука идёт в город."] * 3
+GREEK = ["Ο μύλος βρίσκεται δίπλα στο ποτάμι και ο τροχός του γυρίζει", "αργά όταν τα νερά είναι χαμηλά, αλλά την άνοιξη δουλεύει μέρα", "και νύχτα, και το αλεύρι πηγαίνει με το κάρο στην πόλη."] * 3
+GERMAN = ["Die Mühle steht am Fluss, und das Rad dreht sich langsam,", "wenn das Wasser niedrig ist; im Frühjahr läuft sie Tag und Nacht,", "und die Säcke für die Bäckerei werden über die Brücke getragen."] * 2
+ENGLISH = ["The mill stands by the river, and the wheel turns slowly when", "the water is low; in spring it runs by day and by night, and", "the sacks for the bakery have to be carried over the bridge."] * 2
+
+
+@pytest.fixture(scope="module")
+def english(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("english") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+def warnings_of(gateway, lines):
+    reply = gateway.client.post("/v1/ocr", {"document": {"image_url": data_uri(picture(lines), "image/png")}})
+    assert reply.status == 200, reply.body
+    return reply.json()["pages"][0].get("warnings", [])
+
+
+@pytest.mark.parametrize(("lines", "looks", "code"), [(RUSSIAN, "Cyrillic", "rus"), (GREEK, "Greek", "ell")])
+def test_a_page_in_another_script_names_it_and_its_package(english, lines, looks, code):
+    (warning,) = warnings_of(english, lines)
+    assert warning["code"] == "other_language"
+    assert f"looks {looks}" in warning["message"] and f"install tesseract-ocr-{code}" in warning["message"]
+    assert f"set ocr.languages to eng,{code}" in warning["message"]
+
+
+def test_a_page_in_another_language_of_the_same_script_names_it(english):
+    (warning,) = warnings_of(english, GERMAN)
+    assert warning["code"] == "other_language"
+    assert warning["message"] == "the page looks German: set ocr.languages to eng,deu"
+
+
+def test_pages_in_the_languages_of_the_gateway_have_no_warning(english, tmp_path):
+    assert warnings_of(english, ENGLISH) == []
+    assert warnings_of(english, ["12,50", "Anna Sharp 4711-X", "BX-2304"]) == []
+    german = Gateway(tmp_path / "data", "--ocr.languages", "deu,eng").start()
+    try:
+        assert warnings_of(german, GERMAN) == [] and warnings_of(german, ENGLISH) == []
+    finally:
+        german.close()
+
+
+def test_the_command_marks_a_document_in_another_script(english, tmp_path):
+    (tmp_path / "page.png").write_bytes(picture(RUSSIAN))
+    done = millrace("ocr", tmp_path / "page.png", "-o", tmp_path / "out", "--url", english.url, "--key", english.client.key)
+    assert done.returncode == 0, done.stderr
+    assert "! " in done.stderr and "page 1: the page looks Cyrillic" in done.stderr and "✓" not in done.stderr

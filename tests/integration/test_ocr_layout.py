@@ -1,13 +1,16 @@
 """POST /v1/ocr with pages that have a text layer: their text is returned in reading order."""
 
 import io
+import subprocess
 
 import pytest
 from documents import data_uri
 from millrace import Gateway
+from PIL import Image, ImageDraw
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
 from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.lib.utils import ImageReader
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFont
@@ -219,3 +222,152 @@ def test_ligatures_and_soft_hyphens_are_written_as_letters(shared):
 def test_chinese_japanese_and_korean_in_fonts_that_are_not_in_the_document_are_read(shared, font, text):
     pdfmetrics.registerFont(UnicodeCIDFont(font))
     assert read(shared, lines([text], font=font)) == text
+
+
+def test_arabic_presentation_forms_become_letters(shared):
+    """As old producers write them: each form in the order of the page, the ligature of lam and alef as one."""
+
+    def draw(page):
+        page.drawString(300, 700, "\ufee1\ufefc\ufeb3")
+        page.drawString(300, 660, "\u0645\ufefb\u0633")
+
+    text = read(shared, drawn(draw, font="DejaVu"))
+    assert text.count("سلام") == 2, text
+
+
+COLUMNS = ["日本語の文章は縦に書く。", "右から左へ読む物で有る。"]
+
+
+def test_letters_below_each_other_are_columns_from_right_to_left(shared):
+    pdfmetrics.registerFont(UnicodeCIDFont("HeiseiMin-W3"))
+
+    def draw(page):
+        page.drawString(80, 780, "日本語の縦書き")
+        for column, letters in enumerate(COLUMNS):
+            for row, letter in enumerate(letters):
+                page.drawString(480 - 24 * column, 720 - 15 * row, letter)
+
+    text = read(shared, drawn(draw, font="HeiseiMin-W3", points=12))
+    assert text == "日本語の縦書き\n\n" + "".join(COLUMNS), text
+
+
+def turned_scan(document, turns, tmp_path):
+    source = tmp_path / "page.pdf"
+    source.write_bytes(document)
+    subprocess.run(["pdftoppm", "-r", "200", "-gray", "-png", "-singlefile", source, tmp_path / "page"], check=True, timeout=60)
+    out = io.BytesIO()
+    Image.open(tmp_path / "page.png").rotate(90 * turns, expand=True).save(out, "PNG")
+    return out.getvalue()
+
+
+def read_picture(gateway, picture):
+    reply = gateway.client.post("/v1/ocr", {"document": {"type": "image_url", "image_url": data_uri(picture, "image/png")}})
+    assert reply.status == 200, reply.body
+    return reply.json()["pages"][0]
+
+
+TEXTS = ["We measured three systems on the same machine, and each figure is", "the median of five runs; the spread was below three per cent in all."]
+ROWS = [["System", "Median", "Rate", "Errors"], ["Millrace", "44.1", "5.3", "17"], ["Baseline", "98.2", "2.2", "13"], ["Other", "66.6", "7.7", "12"], ["Nothing", "54.4", "80.5", "25"]]
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3])
+def test_a_table_without_rules_is_whole_however_its_page_is_turned(shared, turns, tmp_path):
+    def draw(page):
+        for number, line in enumerate(TEXTS):
+            page.drawString(60, 760 - 16 * number, line)
+            page.drawString(60, 560 - 16 * number, line)
+        for number, row in enumerate(ROWS):
+            for column, cell in enumerate(row):
+                page.drawString(60 + 120 * column, 700 - 18 * number, cell)
+
+    text = read_picture(shared, turned_scan(drawn(draw), turns, tmp_path))["markdown"]
+    rows = [line for line in text.splitlines() if line.startswith("|") and "---" not in line]
+    assert [[cell.strip() for cell in row.strip("|").split("|")] for row in rows] == ROWS, text
+    assert text.index(TEXTS[0][:20]) < text.index("| System") < text.rindex(TEXTS[0][:20])
+
+
+def test_a_picture_between_two_columns_is_in_its_column(shared, tmp_path):
+    photo = Image.effect_noise((400, 300), 90)
+    ImageDraw.Draw(photo).ellipse((80, 60, 320, 240), fill=40)
+    left = [f"north {number} of the text runs on here" for number in range(30)]
+    right = [f"south {number} of the text runs on here" for number in range(42)]
+
+    def draw(page):
+        for number, line in enumerate(left):
+            page.drawString(60, 780 - 16 * number, line)
+        page.drawImage(ImageReader(photo), 60, 110, 200, 150)
+        for number, line in enumerate(right):
+            page.drawString(320, 780 - 16 * number, line)
+
+    page = read_picture(shared, turned_scan(drawn(draw), 0, tmp_path))
+    text = " ".join(page["markdown"].split())
+    assert len(page["images"]) == 1 and "|" not in text, text
+    assert text.index("north 0 ") < text.index("north 29") < text.index("south 0 ") < text.index("south 41"), text
+    assert text.index("north 29") < text.index("![img") < text.index("south 0 "), text
+
+
+def ruled(page, rows, x, y, across=90, down=20):
+    for number in range(len(rows) + 1):
+        page.line(x, y - number * down, x + across * len(rows[0]), y - number * down)
+    for number in range(len(rows[0]) + 1):
+        page.line(x + number * across, y, x + number * across, y - down * len(rows))
+    for number, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            page.drawString(x + column * across + 6, y - number * down - 14, cell)
+
+
+PUMPS = [["Pos", "Article", "Qty", "Sum"], ["1", "Pump P-12", "4", "500.00"], ["2", "Hose 3 m", "10", "84.00"], ["3", "Clamp", "25", "23.75"]]
+
+
+@pytest.mark.parametrize("angle", [90, 180, 270])
+def test_rules_and_boxes_turn_with_the_text_of_a_page(shared, angle):
+    def draw(page):
+        page.translate(297, 421)
+        page.rotate(angle)
+        page.translate(-200, -100)
+        page.drawString(0, 260, "Order of pumps and hoses for the mill in Leeds")
+        ruled(page, PUMPS, 0, 230)
+        page.rect(0, 100, 9, 9)
+        page.rect(0, 80, 9, 9)
+        page.drawString(2, 101.5, "x")
+        page.drawString(16, 101, "deliver at once")
+        page.drawString(16, 81, "send a note before")
+
+    markdown = read(shared, drawn(draw))
+    assert cells(markdown) == PUMPS
+    assert "- [x] deliver at once\n- [ ] send a note before" in markdown
+
+
+@pytest.mark.parametrize(("stamp", "angle", "points"), [("COPY", 0, 26), ("PAID 12 MAY", 18, 18), ("EINGEGANGEN 14. MAI", -12, 12), ("VOID", 30, 60)])
+def test_a_stamp_over_the_cells_of_a_table_is_not_in_them(shared, stamp, angle, points):
+    def draw(page):
+        page.drawString(72, 790, "Delivery note 7731")
+        ruled(page, PUMPS, 72, 770)
+        page.drawString(72, 650, "The goods remain our property until they are paid in full.")
+        page.translate(266, 736)
+        page.rotate(angle)
+        page.setFont("Helvetica-Bold", points)
+        page.drawCentredString(0, 0, stamp)
+
+    markdown = read(shared, drawn(draw))
+    assert cells(markdown) == PUMPS
+    assert markdown.endswith("\n\n" + stamp)
+
+
+def test_hidden_text_of_tesseract_is_not_read_twice(shared, tmp_path):
+    def draw(page):
+        page.setFont("Helvetica", 12)
+        for line in range(6):
+            page.drawString(72, 800 - 18 * line, "The river turns the wheel of the mill and the grain becomes flour.")
+        ruled(page, PUMPS, 72, 620)
+
+    source = tmp_path / "page.pdf"
+    source.write_bytes(drawn(draw))
+    subprocess.run(["pdftoppm", "-r", "200", "-gray", "-png", "-singlefile", source, tmp_path / "page"], check=True, timeout=60)
+    subprocess.run(["tesseract", tmp_path / "page.png", tmp_path / "found", "pdf"], check=True, timeout=120, stderr=subprocess.DEVNULL)
+    markdown = read(shared, (tmp_path / "found.pdf").read_bytes())
+    lines = markdown.split("\n\n")
+    assert lines[0] == " ".join(["The river turns the wheel of the mill and the grain becomes flour."] * 6)
+    assert "Pump P-12" in markdown and "500.00" in markdown
+    table = "\n".join(lines[1:]).replace("|", " ").replace(" ---", "").split()
+    assert len(table) <= len(" ".join(map(" ".join, PUMPS)).split())

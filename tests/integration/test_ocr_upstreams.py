@@ -74,6 +74,61 @@ def test_a_document_for_a_provider_is_a_job_like_others(gateway, upstream):
     assert gateway.client.get(path + "/result").json()["pages"][0]["markdown"] == "later"
 
 
+OPTIONS = {
+    "table_format": "markdown",
+    "extract_header": True,
+    "extract_footer": True,
+    "include_blocks": True,
+    "image_limit": 3,
+    "image_min_size": 50,
+    "confidence_scores_granularity": "page",
+    "document_annotation_prompt": "the sum",
+    "bbox_annotation_format": {"type": "json_schema", "json_schema": {"name": "b", "schema": {"type": "object"}}},
+    "document_annotation_format": {"type": "json_schema", "json_schema": {"name": "d", "schema": {"type": "object"}}},
+}
+RICH = {
+    **page(0, "[tbl-0.md](tbl-0.md)"),
+    "tables": [{"id": "tbl-0.md", "content": "| a |\n|---|\n| 1 |", "format": "markdown"}],
+    "hyperlinks": ["https://e.example"],
+    "header": "Head",
+    "footer": None,
+    "blocks": [{"type": "table", "top_left_x": 1, "content": "| a |"}],
+    "confidence_scores": {"average_page_confidence_score": 0.97},
+}
+
+
+def test_options_reach_the_provider_and_its_whole_reply_the_client(gateway, upstream):
+    upstream.reply_always(json_reply({"pages": [RICH], "model": "m", "usage_info": {"pages_processed": 1}, "document_annotation": "{}"}))
+    reply = post_ocr(gateway, "team/reader", **OPTIONS)
+    assert reply.status == 200 and "x-millrace-dropped-params" not in reply.headers, reply.body
+    seen = upstream.requests[0].json
+    assert {name: seen[name] for name in OPTIONS} == OPTIONS
+    body = reply.json()
+    assert body["pages"] == [{name: value for name, value in RICH.items() if value is not None}]
+    assert body["document_annotation"] == "{}" and body["usage_info"]["pages_processed"] == 1
+    job = post_ocr(gateway, "team/reader", deferred=True, **OPTIONS).json()["id"]
+    stored = gateway.client.wait_terminal(job)
+    assert stored["status"] == "succeeded", stored
+    result = gateway.client.get(f"/v1/jobs/{job}/result").json()
+    assert result["pages"] == body["pages"] and result["document_annotation"] == "{}"
+    asked = gateway.client.get(f"/v1/jobs/{job}/request").json()
+    assert {name: asked["body"][name] for name in OPTIONS} == OPTIONS
+
+
+def test_the_local_engine_names_the_options_that_it_has_not(gateway, upstream):
+    reply = post_ocr(gateway, "millrace/ocr", **OPTIONS)
+    assert reply.status == 200 and "local words" in reply.json()["pages"][0]["markdown"], reply.body
+    assert sorted(reply.headers["x-millrace-dropped-params"].split(", ")) == sorted(OPTIONS)
+    document = {"document_url": data_uri(tiny_pdf("local words"))}
+    refused = gateway.client.post("/v1/ocr?strict=true", {"model": "millrace/ocr", "document": document, "table_format": "html"})
+    assert refused.status == 400 and "table_format" in refused.json()["error"]["message"], refused.body
+    nothing = post_ocr(gateway, "millrace/ocr", table_format=None, extract_header=False)
+    assert nothing.status == 200 and "x-millrace-dropped-params" not in nothing.headers
+    wrong = post_ocr(gateway, "team/reader", image_limit="many")
+    assert wrong.status == 422 and "image_limit" in str(wrong.json()), wrong.body
+    assert not upstream.requests
+
+
 def test_a_failure_of_the_provider_is_retried_and_its_refusal_is_returned(gateway, upstream):
     upstream.reply(json_reply({"message": "broken"}, 500), read(page(0, "good")))
     assert post_ocr(gateway, "team/reader").json()["pages"][0]["markdown"] == "good"

@@ -35,7 +35,7 @@ def rows(ran):
 
 def test_queues_are_listed_paused_and_resumed(gateway):
     listed = millrace(gateway, "queues", "ls")
-    assert listed.returncode == 0 and listed.stdout.splitlines()[0].split() == ["KIND", "QUEUED", "RUNNING", "WAITING", "OLDEST", "SLOTS", "STATE"]
+    assert listed.returncode == 0 and listed.stdout.splitlines()[0].split() == ["KIND", "QUEUED", "RUNNING", "WAITING", "SCHEDULED", "OLDEST", "SLOTS", "STATE"]
     (paused, other) = rows(millrace(gateway, "queues", "pause", "ocr", "chat", "--json"))
     assert (paused["kind"], paused["paused"], other["kind"], other["paused"]) == ("ocr", True, "chat", True)
     now = {row["kind"]: row["paused"] for row in rows(millrace(gateway, "queues", "ls", "--json"))}

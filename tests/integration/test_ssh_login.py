@@ -232,6 +232,19 @@ def test_scp_takes_it_as_its_ssh(login, secrets, tmp_path):
     assert (tmp_path / "back").read_bytes() == file.read_bytes()
 
 
+def test_sftp_takes_it_as_its_ssh(login, secrets, tmp_path):
+    wrapper, file = tmp_path / "millrace-ssh", tmp_path / "report"
+    wrapper.write_text(f'#!/bin/sh\nexec {MILLRACE} ssh "$@"\n')
+    wrapper.chmod(0o755)
+    file.write_bytes(bytes(range(256)))
+    done = subprocess.run(
+        ["sftp", "-S", wrapper, "-b", "-", "local"], input=f"put {file} by_sftp\nget by_sftp {tmp_path}/back\n",
+        env=environment(login, **secrets), capture_output=True, text=True, timeout=90,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "back").read_bytes() == file.read_bytes()
+
+
 def test_without_an_ssh_client_the_error_says_what_to_install(shared, secrets, tmp_path):
     done = cli(shared, "ssh", "local", env={**secrets, "PATH": str(tmp_path)})
     assert done.returncode == 1 and "openssh-client" in done.stderr

@@ -14,7 +14,7 @@ from millrace import Client, eventually
 from sandboxed import execution_path, fresh_key, local, reachable_folder, run, start, started
 
 # Parameters whose values are not things of a tenant. A new parameter must be added to what `owned` makes, or here.
-OF_NO_TENANT = {"file": "app.js", "kind": "ocr", "model": "mock/chat", "page": "0"}
+OF_NO_TENANT = {"file": "app.js", "kind": "ocr", "model": "mock/chat", "page": "0", "path": "a.txt"}
 QUERIES_WITH_IDS = {"ids": "job_id", "execution_id": "execution_id", "tenant": "tenant"}
 
 
@@ -56,6 +56,7 @@ def owned(gateway, public_key):
     """Ids of the tenant `default`, by the names that parameters have."""
     client, machine = gateway.client, local(gateway.client)
     done, _ = run(client, ["sh", "-c", "echo owned > $MILLRACE_ARTIFACTS/a.txt"])
+    assert client.request("PUT", f"/v1/machines/{machine}/files/{OF_NO_TENANT['path']}", "owned").status == 201
     (artifact,) = client.get(f"/v1/machines/{machine}/artifacts").json()["items"]
     running = started(client, ["sleep", "600"])
     session = client.post(f"/v1/machines/{machine}/ssh", {"public_key": public_key}, headers=fresh_key()).json()["session_id"]

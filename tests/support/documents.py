@@ -36,6 +36,35 @@ def tiny_pdf_of(size, *pages):
     return document
 
 
+def misread_pdf(lines, meaning, visible=True):
+    """A page of lines of Helvetica. Those that begin with `~` are drawn alike, but in a font whose ToUnicode map gives
+    `meaning(code)` for each code, so that readers of text layers find no language. They may be invisible."""
+    pairs = "\n".join(f"<{code:02x}> <{meaning(code):04x}>" for code in range(33, 127))
+    cmap = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /M def /CMapType 2 def\n"
+        f"1 begincodespacerange <00> <ff> endcodespacerange\n94 beginbfchar\n{pairs}\nendbfchar endcmap end end"
+    ).encode()
+    stream = b""
+    for number, line in enumerate(lines):
+        font, text = ("F2", line[1:]) if line.startswith("~") else ("F1", line)
+        mode = 0 if visible or font == "F1" else 3
+        escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+        stream += f"BT {mode} Tr /{font} 12 Tf 72 {720 - 16 * number} Td ({escaped}) Tj ET\n".encode("cp1252")
+    font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding "
+    return assemble_pdf(
+        {
+            1: b"<< /Type /Catalog /Pages 2 0 R >>",
+            2: b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+            3: b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+            b"/Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> >>",
+            4: b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+            5: font + b">>",
+            6: font + b"/ToUnicode 7 0 R >>",
+            7: b"<< /Length %d >>\nstream\n%s\nendstream" % (len(cmap), cmap),
+        }
+    )
+
+
 def assemble_pdf(objects, trailer=b""):
     """Builds a PDF file from numbered objects; object 1 is the catalog."""
     out = bytearray(b"%PDF-1.4\n")

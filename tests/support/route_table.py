@@ -10,6 +10,8 @@ import recordings
 
 # The end of each operation's description (docs/design/http-contract.md §0).
 ACCESS = re.compile(r"(Open: needs no key\.|Any valid key\.|Scopes?:? `([a-z:]+)`.*)$")
+# The first segments below /v1 of the routes that clients of other vendors call.
+VENDOR_ROUTES = {"chat", "models", "ocr", "audio", "embeddings", "images"}
 KIND_SCOPES = {"ocr": "ocr", "chat": "chat", "stt": "audio", "exec": "exec:read"}
 
 
@@ -28,6 +30,10 @@ class Operation:
     @property
     def name(self):
         return f"{self.method} {self.path}"
+
+    @property
+    def is_ours(self):
+        return self.scope is not None and self.path != "/metrics" and self.path.split("/")[2] not in VENDOR_ROUTES
 
     def path_with(self, values):
         path = self.path

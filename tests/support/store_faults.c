@@ -1,6 +1,6 @@
 // Fault injection for the files of one data directory, as a library for LD_PRELOAD
-// (tests/support/store_faults.py). It makes syncs fail with EIO and writes fail when the test says so, and it
-// can record what changes the files, with each sync and its outcome, so that the test can build what a power
+// (tests/support/store_faults.py). It makes syncs fail with EIO and writes fail when the test says so, it can
+// move the wall clock, and it can record what changes the files, with each sync and its outcome, so that the test can build what a power
 // cut leaves. From the environment:
 //   STORE_FAULTS_DIR      the data directory; other files are left alone, and so is the log's index (-shm)
 //   STORE_FAULTS_CONTROL  a file of struct control, which all processes and the test map
@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum file_class { DATABASE, LOG, BLOB, FOLDER, OTHER, CLASSES, NOT_OURS };
@@ -33,6 +34,7 @@ struct control {
   } classes[CLASSES];
   char role[32];  // empty: in every process
   _Atomic uint64_t record_end;
+  _Atomic int64_t clock_offset_ms;  // by which the wall clock is ahead
 };
 
 struct entry {
@@ -161,6 +163,18 @@ static struct stat inode_of(const char* path) {
   lstat(path, &about);
   errno = kept;
   return about;
+}
+
+// The wall clock
+
+int clock_gettime(clockid_t id, struct timespec* out) {
+  const int code = (int)syscall(SYS_clock_gettime, id, out);
+  const int is_wall = id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE;
+  if (code != 0 || !is_wall || control == NULL) return code;
+  const int64_t ns = out->tv_nsec + control->clock_offset_ms % 1000 * 1000000;
+  out->tv_sec += control->clock_offset_ms / 1000 + (ns >= 1000000000) - (ns < 0);
+  out->tv_nsec = (ns + 1000000000) % 1000000000;
+  return 0;
 }
 
 // Syncs

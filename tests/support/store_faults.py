@@ -1,4 +1,4 @@
-"""Fault injection for the files of one data directory: syncs that fail with EIO, and a record of all changes of the files
+"""Fault injection for the files of one data directory: syncs that fail with EIO, a moved wall clock, and a record of all changes of the files
 (tests/support/store_faults.c, which defines the classes of files; power_cut.py builds images from the record).
 Standard library only."""
 
@@ -19,6 +19,7 @@ ROLE_BYTES = 32
 ROLE_AT = STATE.size * len(CLASSES)
 RECORD_END = struct.Struct("<Q")
 RECORD_END_AT = (ROLE_AT + ROLE_BYTES + 7) // 8 * 8  # aligned, as in C
+CLOCK_OFFSET = struct.Struct("<q")  # milliseconds
 ALL = -1
 
 
@@ -74,6 +75,10 @@ class StoreFaults:
         self.refuse_writes(*CLASSES, error=0)
         for name in CLASSES:
             self._set_failing(name, 0)
+
+    def move_clock(self, seconds):
+        """The wall clock is ahead by this from now on."""
+        CLOCK_OFFSET.pack_into(self._control, RECORD_END_AT + RECORD_END.size, round(seconds * 1000))
 
     def hits(self, *classes):
         """How many syncs have failed."""

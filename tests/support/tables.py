@@ -204,6 +204,17 @@ def statement(sheet):
     sheet.table(rows, [75, 190, 70, 70, 75], ["left", "left", "right", "right", "right"], "plain", between=chance.choice([2, 4, 6]))
 
 
+def close_statement(sheet):
+    """The description has one to three lines and begins close to the date."""
+    chance = sheet.chance
+    sheet.heading("Account statement")
+    rows = [["Date", "Description", "Amount", "Balance"]]
+    for _ in range(chance.randint(6, 12)):
+        rows.append([date(chance), phrase(chance, 2, 14), amount(chance), amount(chance, 9000)])
+    gap = chance.uniform(1.0, 1.6) * sheet.size
+    sheet.table(rows, [sheet.width("00.00.0000") + gap, 190, 90, 90], ["left", "left", "right", "right"], "plain", between=chance.choice([4, 6]))
+
+
 def spanning_heads(sheet):
     chance = sheet.chance
     style = chance.choice(["booktabs", "ruled"])
@@ -254,6 +265,7 @@ CLASSES = {
     "plain": lambda sheet: simple_table(sheet, "plain"),
     "invoice": invoice,
     "statement": statement,
+    "close statement": close_statement,
     "spanning heads": spanning_heads,
     "row spans": row_spans,
     "side by side": side_by_side,
@@ -264,7 +276,7 @@ CLASSES = {
 def table_page(kind, seed):
     chance = random.Random(f"{kind} {seed}")
     sheet = Sheet(kind, chance)
-    if kind not in ("invoice", "statement"):
+    if kind not in ("invoice", "statement", "close statement"):
         for _ in range(chance.randint(0, 2)):
             sheet.paragraph()
     CLASSES[kind](sheet)
@@ -365,7 +377,8 @@ def scans_of(pdf, dpi=200, noisy=False, seed=1):
 def worn(image, seed):
     chance = random.Random(seed)
     image = image.rotate(chance.uniform(-0.5, 0.5), resample=Image.BICUBIC, fillcolor=255).filter(ImageFilter.GaussianBlur(0.7))
-    image = Image.blend(image, Image.effect_noise(image.size, 90), 0.1)
+    grain = Image.frombytes("L", image.size, chance.randbytes(image.width * image.height))
+    image = Image.blend(image, grain, 0.12)
     out = io.BytesIO()
     image.save(out, "JPEG", quality=55)
     return Image.open(io.BytesIO(out.getvalue()))

@@ -118,13 +118,13 @@ void ChatJobRun::record_call(const inference::CallCost& cost, std::function<void
 }
 
 void ChatJobRun::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
-                                 schemas::NanoUsd /*charged: see on_charged*/) {
+                                 const schemas::Charge& /*charged: see on_charged*/) {
   on_head(head);
   outcome_.cost_usd = cost_usd;
 }
 
-void ChatJobRun::on_charged(schemas::NanoUsd charged) {
-  if (!over_) context_.set_used({.cost = charged});
+void ChatJobRun::on_charged(const schemas::Charge& charged) {
+  if (!over_) context_.set_used(charged);
 }
 
 bool ChatJobRun::may_send() {
@@ -136,8 +136,7 @@ void ChatJobRun::on_end(base::Result<inference::ChatResult> answer) {
   if (over_) return;
   if (chat_) std::exchange(chat_, nullptr)->cancel();  // frees the run on its loop
   if (!answer) return fail(answer.error());
-  context_.set_used(
-      {.cost = answer->charged, .tokens = answer->reply.usage ? answer->reply.usage->total : 0});
+  context_.set_used(answer->charged);
   outcome_.usage = schemas::chat_usage_json(answer->reply.usage);
   outcome_.cost_usd = answer->cost_usd;
   outcome_.completion = schemas::chat_completion_json(answer->reply, old_functions_);
@@ -174,8 +173,8 @@ void ChatJobRun::end(Outcome outcome) {
   if (!chat_) return ended_(std::move(outcome));
   std::exchange(chat_, nullptr)
       ->cancel([self = shared_from_this(),
-                kept = std::make_shared<Outcome>(std::move(outcome))](schemas::NanoUsd charged) {
-        self->context_.set_used({.cost = charged});
+                kept = std::make_shared<Outcome>(std::move(outcome))](const schemas::Charge& charged) {
+        self->context_.set_used(charged);
         self->ended_(std::move(*kept));
       });
 }

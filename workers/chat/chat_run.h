@@ -55,8 +55,8 @@ class ChatJobRun final : public Run,
   void on_piece(schemas::ChatPiece&&) override {}  // not streamed: the whole response comes with on_end
   void before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
-                       schemas::NanoUsd charged) override;
-  void on_charged(schemas::NanoUsd charged) override;
+                       const schemas::Charge& charged) override;
+  void on_charged(const schemas::Charge& charged) override;
   void on_end(base::Result<inference::ChatResult> end) override;
 
  private:

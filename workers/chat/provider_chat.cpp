@@ -39,12 +39,12 @@ void ProviderChat::start(schemas::ChatRequest request) {
   });
 }
 
-void ProviderChat::cancel(std::function<void(schemas::NanoUsd charged)> done) {
+void ProviderChat::cancel(std::function<void(const schemas::Charge& charged)> done) {
   source_.loop.post([self = shared_from_this(), done = std::move(done)] {
     self->cancelled_ = true;
     const auto run = std::exchange(self->run_, nullptr);
     if (run) run->cancel();
-    const schemas::NanoUsd charged = run ? run->charged() : 0;
+    const schemas::Charge charged = run ? run->charged() : schemas::Charge{};
     if (done) self->caller_loop_.post([done, charged] { done(charged); });
   });
 }
@@ -72,7 +72,7 @@ void ProviderChat::before_sending(const inference::CallCost& cost, std::function
 }
 
 void ProviderChat::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
-                                   schemas::NanoUsd charged) {
+                                   const schemas::Charge& charged) {
   post_to_caller([head, cost_usd, charged](Caller* caller) {
     if (caller) caller->on_failed_calls(head, cost_usd, charged);
   });
@@ -80,7 +80,7 @@ void ProviderChat::on_failed_calls(const inference::ChatHead& head, std::optiona
 
 void ProviderChat::on_end(base::Result<inference::ChatResult> end) {
   auto result = std::make_shared<base::Result<inference::ChatResult>>(std::move(end));
-  post_to_caller([result, charged = run_ ? run_->charged() : 0](Caller* caller) {
+  post_to_caller([result, charged = run_ ? run_->charged() : schemas::Charge{}](Caller* caller) {
     if (!caller) return;
     if (!*result) caller->on_charged(charged);
     caller->on_end(std::move(*result));

@@ -19,7 +19,7 @@ struct ChatSource {
 // `before_sending` may answer on any thread.
 struct ModelBilling {
   inference::BeforeSending before_sending = {};
-  std::function<void(schemas::NanoUsd charged)> on_charged = {};  // once, before the end of the calls
+  std::function<void(const schemas::Charge& charged)> on_charged = {};  // once, before the end of the calls
 };
 // The same call for the store. `used_before`: by earlier runs of the attempt.
 storage::JobOutcomes::ModelCall model_call(const inference::CallCost& cost, schemas::NanoUsd used_before);
@@ -36,20 +36,20 @@ class ProviderChat final : public inference::ChatSink, public std::enable_shared
   class Caller : public inference::ChatSink {
    public:
     // Called directly before on_end reports an error, even if no call was sent: ChatRun::charged.
-    virtual void on_charged(schemas::NanoUsd charged) = 0;
+    virtual void on_charged(const schemas::Charge& charged) = 0;
   };
   ProviderChat(ChatSource source, WeakLoop home, std::weak_ptr<Caller> caller);
   // Both are called on the caller's loop. Without `cancel`, this object must be kept alive until on_end.
   void start(schemas::ChatRequest request);
   // `done` may be null. It receives ChatRun::charged on the caller's loop.
-  void cancel(std::function<void(schemas::NanoUsd charged)> done = {});
+  void cancel(std::function<void(const schemas::Charge& charged)> done = {});
 
   // Called on the Chat's loop.
   void on_head(const inference::ChatHead& head) override;
   void on_piece(schemas::ChatPiece&&) override {}  // not streamed: the whole response comes with on_end
   void before_sending(const inference::CallCost& cost, std::function<void(bool go)> go) override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd,
-                       schemas::NanoUsd charged) override;
+                       const schemas::Charge& charged) override;
   void on_end(base::Result<inference::ChatResult> end) override;
 
  private:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "platform/base/utf8.h"
+
 namespace millrace::workers {
 namespace {
 
@@ -40,13 +42,13 @@ void ExecOutput::gather(OutputStream stream, std::string_view bytes) {
   std::string joined = std::exchange(of(stream).incomplete, {});
   joined += bytes;
   std::string_view rest = joined;
-  const std::size_t incomplete = schemas::incomplete_tail(rest);
+  const std::size_t incomplete = base::incomplete_utf8(rest);
   of(stream).incomplete = rest.substr(rest.size() - incomplete);
   rest.remove_suffix(incomplete);
   while (!rest.empty()) {
     Piece& piece = piece_for(stream);
     std::string_view part = rest.substr(0, kChunkMax - piece.bytes.size());
-    if (part.size() < rest.size()) part.remove_suffix(schemas::incomplete_tail(part));
+    if (part.size() < rest.size()) part.remove_suffix(base::incomplete_utf8(part));
     piece.bytes += part;
     buffered_bytes_ += part.size();
     rest.remove_prefix(part.size());

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "platform/base/crypto.h"
@@ -12,6 +13,7 @@
 #include "storage/jobs/job_queries.h"
 #include "storage/machines/machines.h"
 #include "storage/tenants/tenants.h"
+#include "workers/exec/file_command.h"
 #include "workers/payload.h"
 
 namespace millrace::workers {
@@ -63,13 +65,16 @@ class SkippedFiles {
 
 }  // namespace
 
+std::int64_t stored_bytes_left(storage::Store& store, const std::string& execution) {
+  const auto job = schemas::JobId::parse(execution);
+  return job ? storage::Tenants(store).bytes_left(*job).value_or(schemas::kUnlimited) : schemas::kUnlimited;
+}
+
 StagedArtifacts stage_artifacts(storage::Store& store, const std::string& execution,
                                 machines::CommandResult& end, const machines::CancelToken& stop) {
   StagedArtifacts staged_artifacts;
   SkippedFiles skipped_files;
-  std::int64_t bytes_left = schemas::kUnlimited;
-  if (const auto job = schemas::JobId::parse(execution))
-    bytes_left = storage::Tenants(store).bytes_left(*job).value_or(bytes_left);
+  std::int64_t bytes_left = stored_bytes_left(store, execution);
   for (machines::ArtifactFile& file : std::exchange(end.artifacts, {})) {
     if (stop.killed()) break;
     if (staged_artifacts.files.size() == schemas::kArtifactsMax) {
@@ -135,9 +140,30 @@ base::Result<schemas::Machine> machine_of(storage::Store& store, const storage::
   return machine;
 }
 
-base::Result<std::string> input_of(storage::Store& store, const storage::ClaimedJob& job) {
-  if (!job.input) return std::string();
-  return store.blobs().read(*job.input);
+// `as_file`: the input may be too large for memory.
+base::Status read_input(storage::Store& store, const storage::ClaimedJob& job, bool as_file,
+                        machines::CommandRequest& request) {
+  if (!job.input) return {};
+  if (!as_file) {
+    auto bytes = store.blobs().read(*job.input);
+    if (!bytes) return bytes.error();
+    request.input = *std::move(bytes);
+    return {};
+  }
+  const auto file = store.blobs().open(*job.input);
+  if (!file) return file.error();
+  base::Fd copy(::fcntl(file->fd(), F_DUPFD_CLOEXEC, 0));
+  if (!copy) return base::error(Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
+  request.input_file = std::make_shared<const base::Fd>(std::move(copy));
+  return {};
+}
+
+void make_file_command(schemas::FileAction action, const storage::ClaimedJob& job,
+                       PreparedCommand& prepared) {
+  const std::string path = prepared.request.command.back();
+  const std::int64_t bytes = job.input ? job.input->bytes : 0;
+  prepared.request.command = file_command(action, path, bytes, job.lease.attempt);
+  if (action == schemas::FileAction::kGet) prepared.output_file = path.substr(path.rfind('/') + 1);
 }
 
 // Sets the gateway's variables; they replace variables of the request with the same name.
@@ -152,26 +178,26 @@ void set_gateway_variables(schemas::Environment& environment, const storage::Cla
 
 }  // namespace
 
-base::Result<machines::CommandRequest> command_request(storage::Store& store, const storage::ClaimedJob& job,
-                                                       const std::string& secret_key) {
+base::Result<PreparedCommand> prepared_command(storage::Store& store, const storage::ClaimedJob& job,
+                                               const std::string& secret_key) {
   auto spec = spec_of(store, job);
   if (!spec) return spec.error();
   auto machine = machine_of(store, job, spec->machine);
   if (!machine) return machine.error();
-  auto input = input_of(store, job);
-  if (!input) return input.error();
+  PreparedCommand prepared;
+  machines::CommandRequest& request = prepared.request;
+  if (auto read = read_input(store, job, spec->file.has_value(), request); !read) return read.error();
   auto environment = environment_of(store, job, secret_key);
   if (!environment) return environment.error();
   set_gateway_variables(*environment, job, machine->id);
-  machines::CommandRequest request;
   request.machine = *std::move(machine);
   request.execution = job.lease.job.str();
   request.command = std::move(spec->command);
   request.cwd = std::move(spec->cwd);
   request.environment = std::move(*environment);
-  request.input = *std::move(input);
   request.timeout = spec->timeout;
-  return request;
+  if (spec->file) make_file_command(*spec->file, job, prepared);
+  return prepared;
 }
 
 }  // namespace millrace::workers

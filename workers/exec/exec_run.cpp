@@ -1,5 +1,6 @@
 #include "workers/exec/exec_run.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -42,7 +43,7 @@ Outcome signalled(int signal, schemas::ExecutionResult result) {
                 result);
 }
 
-// The command failed at a limit of its machine.
+// The command failed at a limit of its machine, or of the store that takes its output.
 Outcome limited(const machines::CommandResult& end, schemas::ExecutionResult result) {
   if (end.how == How::kSignalled) result.signal = end.signal;
   if (end.how == How::kExited) result.exit_code = end.exit_code;
@@ -153,17 +154,17 @@ void ExecRun::prepare() {
       job_->spec_blob ? Queue::kLarge : Queue::kQuick,
       [weak = weak_from_this(), weak_loop = context_.weak_loop(), &store = context_.store(), job = job_,
        exec_context = exec_context_] {
-        auto request = std::make_shared<base::Result<machines::CommandRequest>>(
-            guarded("exec", [&] { return command_request(store, *job, exec_context->options.secret_key); }));
-        post(weak_loop, weak, [request](ExecRun& run) { run.prepared(std::move(*request)); });
+        auto command = std::make_shared<base::Result<PreparedCommand>>(
+            guarded("exec", [&] { return prepared_command(store, *job, exec_context->options.secret_key); }));
+        post(weak_loop, weak, [command](ExecRun& run) { run.prepared(std::move(*command)); });
       });
   if (!posted) retry_later([](ExecRun& run) { run.prepare(); });
 }
 
-void ExecRun::prepared(base::Result<machines::CommandRequest> request) {
+void ExecRun::prepared(base::Result<PreparedCommand> command) {
   if (!is_running()) return;
-  if (!request) return refused(request.error());
-  run(std::make_shared<machines::CommandRequest>(std::move(*request)));
+  if (!command) return refused(command.error());
+  run(std::make_shared<PreparedCommand>(std::move(*command)));
 }
 
 // The command has not begun. Temporary errors are retried: by another attempt if the job allows one, else a
@@ -180,11 +181,12 @@ void ExecRun::refused(const base::Error& error) {
   finish(failed(base::error(Code::kHostAgentFailed, "the host could not prepare the command")));
 }
 
-void ExecRun::run(const RequestPtr& request) {
+void ExecRun::run(const PreparedPtr& prepared) {
   if (!context_.may_start()) return finish(Abandoned{});
-  timeout_ = request->timeout;
-  request->output_grace = exec_context_->options.output_grace;
-  machine_ = request->machine.id;
+  machines::CommandRequest& request = prepared->request;
+  timeout_ = request.timeout;
+  request.output_grace = exec_context_->options.output_grace;
+  machine_ = request.machine.id;
   const WeakLoop weak_loop = context_.weak_loop();
   const std::weak_ptr<ExecRun> weak = weak_from_this();
   ExecCommand::Hooks hooks{
@@ -195,10 +197,10 @@ void ExecRun::run(const RequestPtr& request) {
             post(weak_loop, weak, [end = std::move(end)](ExecRun& run) { run.command_ended(end); });
           }};
   try {
-    command_ = std::make_unique<ExecCommand>(exec_context_, context_.store(), *request, std::move(hooks));
+    command_ = std::make_unique<ExecCommand>(exec_context_, context_.store(), *prepared, std::move(hooks));
   } catch (const std::system_error&) {
     log_job(base::LogLevel::kWarn, "exec_thread_refused", *job_);
-    retry_later([request](ExecRun& run) { run.run(request); });
+    retry_later([prepared](ExecRun& run) { run.run(prepared); });
   }
 }
 
@@ -235,7 +237,7 @@ void ExecRun::command_ended(const std::shared_ptr<ExecResult>& end) {
 void ExecRun::log_failure(const machines::CommandResult& end) const {
   if (end.how != How::kHostFailed && end.how != How::kNotRoutable) return;
   log_job(base::LogLevel::kError, "exec_host_failed", *job_,
-          {{"machine", schemas::machine_id(machine_)}, {"why", end.message}, {"said", end.detail}});
+          {{"machine", schemas::machine_id(machine_)}, {"why", end.message}, {"detail", end.detail}});
 }
 
 // Ends the job when its command has ended and all output and artifacts are in the store.
@@ -297,10 +299,11 @@ Fail ExecRun::failed(base::Error error) const {
 }
 
 ExecCommand::ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store,
-                         machines::CommandRequest request, Hooks hooks)
+                         PreparedCommand prepared, Hooks hooks)
     : exec_context_(std::move(exec_context)),
       store_(store),
-      request_(std::move(request)),
+      request_(std::move(prepared.request)),
+      output_file_(std::move(prepared.output_file)),
       hooks_(std::move(hooks)),
       output_({.kept_max = exec_context_->options.output_max,
                .block_until = std::chrono::steady_clock::now() + request_.timeout},
@@ -334,13 +337,21 @@ void ExecCommand::run() {
   auto end = std::make_shared<ExecResult>();
   end->command = run_to_end();
   end->artifacts = stage(end->command);
+  if (received_) stage_output_file(*end);
   hooks_.ended(std::move(end));
   exec_context->slots.leave();
 }
 
+void ExecCommand::take_output(schemas::OutputStream stream, std::string_view bytes) {
+  if (!received_ || stream != schemas::OutputStream::kStdout) return output_.add(stream, bytes);
+  if (received_->good() && !received_->add(bytes)) stop_.stop();
+}
+
 machines::CommandResult ExecCommand::run_to_end() {
+  if (!output_file_.empty())
+    received_ = std::make_unique<ReceivedFile>(store_, stored_bytes_left(store_, request_.execution));
   const machines::CommandHooks hooks{
-      .output = [this](schemas::OutputStream stream, std::string_view bytes) { output_.add(stream, bytes); },
+      .output = [this](schemas::OutputStream stream, std::string_view bytes) { take_output(stream, bytes); },
       .start_allowed = hooks_.start_allowed,
       .on_ending = [this] { output_.stop_blocking(); }};
   auto end = guarded("command", [&]() -> base::Result<machines::CommandResult> {
@@ -370,6 +381,28 @@ StagedArtifacts ExecCommand::stage(machines::CommandResult& end) {
   });
   if (staged) return *std::move(staged);
   return {.files = {}, .note = "the command's files could not be kept"};
+}
+
+namespace {
+
+// The end of a command whose output could not be stored, whatever its own end was: at a limit of the store or
+// of its owners, or by a failure of the host.
+machines::CommandResult not_stored(const base::Error& error) {
+  if (error.code == Code::kInternal) return machines::make_result(How::kHostFailed, error.message);
+  machines::CommandResult end = machines::make_result(How::kStopped, error.message);
+  end.limit = error;
+  return end;
+}
+
+}  // namespace
+
+void ExecCommand::stage_output_file(ExecResult& end) {
+  const bool whole = end.command.how == How::kExited && end.command.exit_code == 0;
+  if (!whole && received_->good()) return;
+  auto file = guarded("output file", [&] { return received_->finish(output_file_); });
+  if (file) return end.artifacts.files.push_back(*std::move(file));
+  if (stop_.killed()) return;
+  end.command = not_stored(file.error());
 }
 
 ExecRunner::ExecRunner(Drivers drivers, Options options)

@@ -14,6 +14,7 @@
 #include "storage/store.h"
 #include "workers/exec/exec_output.h"
 #include "workers/exec/exec_request.h"
+#include "workers/exec/file_command.h"
 #include "workers/jobs/slot_threads.h"
 #include "workers/runner.h"
 
@@ -90,8 +91,8 @@ class ExecCommand {
   };
 
   // Throws std::system_error if the process is out of threads or descriptors; the command has not begun then.
-  ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store,
-              machines::CommandRequest request, Hooks hooks);
+  ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store, PreparedCommand prepared,
+              Hooks hooks);
   // Kills the command if it still runs and joins its thread.
   ~ExecCommand();
   ExecCommand(const ExecCommand&) = delete;
@@ -106,11 +107,15 @@ class ExecCommand {
  private:
   void run();
   machines::CommandResult run_to_end();
+  void take_output(schemas::OutputStream stream, std::string_view bytes);
   StagedArtifacts stage(machines::CommandResult& end);
+  void stage_output_file(ExecResult& end);
 
   const std::shared_ptr<ExecContext> exec_context_;
   storage::Store& store_;
   const machines::CommandRequest request_;
+  const std::string output_file_;           // PreparedCommand::output_file
+  std::unique_ptr<ReceivedFile> received_;  // if that is set; used by the command's thread
   const Hooks hooks_;
   machines::CancelToken stop_;
   ExecOutput output_;
@@ -128,12 +133,12 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   void stop(StopReason why) override;
 
  private:
-  using RequestPtr = std::shared_ptr<machines::CommandRequest>;
+  using PreparedPtr = std::shared_ptr<PreparedCommand>;
 
   void prepare();
-  void prepared(base::Result<machines::CommandRequest> request);
+  void prepared(base::Result<PreparedCommand> command);
   void refused(const base::Error& error);
-  void run(const RequestPtr& request);
+  void run(const PreparedPtr& prepared);
   void write_output();
   void written(bool lease_held);
   void command_ended(const std::shared_ptr<ExecResult>& end);

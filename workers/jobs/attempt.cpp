@@ -57,7 +57,7 @@ std::function<bool()> Attempt::start_check() const {
 
 void Attempt::start(Runner& runner) {
   if (!may_start()) return return_to_queue();
-  worker_context_.metrics.started(kind(), worker_context_.clock.wall() - job_.created_at);
+  worker_context_.metrics.started(kind(), worker_context_.clock.wall() - job_.queued_at);
   running_ = true;
   if (job_.spec_damaged) return ended(Fail{storage::damaged_payload(base::Code::kRequestDamaged), {}});
   const auto ended_with = [self = weak_from_this()](Outcome outcome) {

@@ -162,8 +162,8 @@ ModelBilling PartitionedRun::billing() {
       self->post([self, cost, go = std::move(go)] { self->call_model(cost, go); });
     };
   }
-  billing.on_charged = [self = shared_from_this()](schemas::NanoUsd charged) {
-    self->post([self, charged] { self->add_used({.cost = charged}); });
+  billing.on_charged = [self = shared_from_this()](const schemas::Charge& charged) {
+    self->post([self, charged] { self->add_used(charged); });
   };
   return billing;
 }
@@ -180,6 +180,7 @@ void PartitionedRun::call_model(const inference::CallCost& cost, std::function<v
 void PartitionedRun::add_used(const schemas::Charge& used) {
   if (over_) return;
   used_.cost += used.cost;
+  used_.tokens += used.tokens;
   used_.audio_ms += used.audio_ms;
   context_.set_used(used_);
 }

@@ -146,9 +146,14 @@ base::Result<PartitionedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   };
   const bool image_data = task_.spec.include_image_base64;
   if (is_remote()) {
-    ProviderOcr::Selection selection{job().tenant,   task_.spec.model, task_.spec.allowed_models,
-                                     task_.document, std::move(pages), image_data,
-                                     billing()};
+    ProviderOcr::Selection selection{.tenant = job().tenant,
+                                     .model = task_.spec.model,
+                                     .allowed_models = task_.spec.allowed_models,
+                                     .document = task_.document,
+                                     .pages = std::move(pages),
+                                     .image_data = image_data,
+                                     .options = task_.spec.options,
+                                     .billing = billing()};
     return readers_.remote->recognise(
         std::move(selection), [on_page](const schemas::OcrPage& page) { on_page(page, {}); }, on_end());
   }

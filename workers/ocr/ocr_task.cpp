@@ -114,6 +114,7 @@ schemas::OcrPage to_api_page(engines::PageOutcome outcome) {
   page.error = std::move(outcome.error);
   if (page.error) return page;
   page.markdown = std::move(outcome.markdown);
+  page.warnings = std::move(outcome.warnings);
   if (outcome.dimensions) {
     page.dimensions = {outcome.dimensions->dpi, outcome.dimensions->height, outcome.dimensions->width};
   }
@@ -211,18 +212,21 @@ class Assembly {
       : plan_(plan), out_(blobs, bytes) {}
 
   base::Status add(const std::string& page) {
+    const auto split = schemas::without_document_members(page);
+    if (split && document_.empty()) document_ = split->members;
     const bool failed = schemas::ocr_page_failed(page);
     if (pages_++ == 0 && failed) first_error_ = error_of(page);
     good_ += failed ? 0 : 1;
     auto written = out_.append(pages_ == 1 ? schemas::kOcrReplyHead : ",");
-    return written ? out_.append(page) : written;
+    return written ? out_.append(split ? split->page : page) : written;
   }
 
   // If no page succeeded, the document fails with the first page's error.
   base::Result<Outcome> finish() {
     if (pages_ == 0) return Outcome(Fail{base::error(Code::kDocumentEmpty, "the document has no pages"), {}});
     if (good_ == 0) return Outcome(Fail{first_error_, {}});
-    if (auto end = out_.append(schemas::ocr_reply_tail(plan_.model, good_, plan_.document_bytes)); !end) {
+    if (auto end = out_.append(schemas::ocr_reply_tail(plan_.model, good_, plan_.document_bytes, document_));
+        !end) {
       return end.error();
     }
     auto payload = out_.finish();
@@ -239,6 +243,7 @@ class Assembly {
   const ReplyPlan& plan_;
   PayloadWriter out_;
   base::Error first_error_;
+  std::string document_;  // the members of the whole document
   int pages_ = 0;
   int good_ = 0;
 };

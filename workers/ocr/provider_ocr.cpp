@@ -36,8 +36,12 @@ using OnPage = std::function<void(schemas::OcrPage)>;
 
 void deliver(const std::vector<int>& requested, std::vector<schemas::OcrPage> pages, const OnPage& on_page) {
   std::set<int> left(requested.begin(), requested.end());
+  schemas::OcrMembers document;
   for (schemas::OcrPage& page : pages) {
-    if (left.erase(page.index) > 0) on_page(std::move(page));
+    if (!page.document.empty()) document = std::exchange(page.document, {});
+    if (left.erase(page.index) == 0) continue;
+    page.document = std::exchange(document, {});
+    on_page(std::move(page));
   }
   for (const int index : left) {
     schemas::OcrPage missing;
@@ -102,6 +106,7 @@ providers::OcrCall order_of(const ProviderOcr::Selection& selection) {
   order.bytes = [document = selection.document] { return whole_bytes(*document); };
   order.pages = selection.pages;
   order.image_data = selection.image_data;
+  order.options = selection.options;
   return order;
 }
 

@@ -26,6 +26,7 @@ class ProviderOcr {
     std::shared_ptr<const engines::Document> document;
     std::vector<int> pages;
     bool image_data = false;
+    std::string options = {};  // OcrSpec::options
     ModelBilling billing = {};
   };
   // Calls `on_page` for each requested page; a page that the provider did not return has kPageFailed. Then

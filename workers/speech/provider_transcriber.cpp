@@ -14,7 +14,7 @@ using TranscriptResult = base::Result<schemas::Transcript>;
 // One call in progress. Used on the source's loop only. The ChatRun owns it; it does not own the ChatRun.
 struct ProviderTranscription : std::enable_shared_from_this<ProviderTranscription> {
   std::function<void(TranscriptResult)> done;
-  std::function<void(schemas::NanoUsd)> on_charged;
+  std::function<void(const schemas::Charge&)> on_charged;
   std::weak_ptr<inference::ChatRun> run;
 
   bool over() const { return !done; }

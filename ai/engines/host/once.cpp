@@ -30,6 +30,8 @@ nlohmann::json json_of(const PageOutcome& page) {
     const PageDimensions& size = *page.dimensions;
     value["dimensions"] = {{"dpi", size.dpi}, {"height", size.height}, {"width", size.width}};
   }
+  for (const schemas::PageWarning& warning : page.warnings)
+    value["warnings"].push_back({{"code", warning.code}, {"message", warning.message}});
   if (page.error) value["error"] = {{"code", base::name(page.error->code)}, {"message", page.error->message}};
   return value;
 }
@@ -42,6 +44,8 @@ void print(const PageOutcome& page, bool json) {
               << page.error->message << '\n';
   } else {
     std::cout << page.markdown << "\n\n";
+    for (const schemas::PageWarning& warning : page.warnings)
+      std::cerr << "millrace-engine: page " << page.index << ": " << warning.message << '\n';
   }
 }
 

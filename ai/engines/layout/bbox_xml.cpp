@@ -141,10 +141,12 @@ PageText page_of(std::string_view xml) {
     const std::size_t words_left = BboxReader::kWordsMax - page.words.size();
     for (Word& word : words_within(box_of(xml.substr(at, open - at)), text, words_left)) {
       set_letters(word);
+      word.line = static_cast<int>(lines.size());
       page.words.push_back(std::move(word));
     }
     at = last = close;
   }
+  mend_lam_alef(page.words);
   mark_orientations(page.words, lines);
   mend_flat_boxes(page.words, lines);
   join_touching(page.words, lines);
@@ -236,22 +238,6 @@ bool short_text(const PageText& page) {
     }
   }
   return characters < kCharactersMin;
-}
-
-bool sane_text(const PageText& page) {
-  constexpr double kUnmappedMax = 0.1;
-  std::size_t characters = 0;
-  std::size_t bad = 0;
-  for (const Word& word : page.words) {
-    if (dots_of(word.text) >= kLeaderMin) continue;
-    const std::string_view text = word.text;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if ((static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) continue;
-      ++characters;
-      if (is_unmapped(text.substr(i, 3))) ++bad;
-    }
-  }
-  return characters > 0 && static_cast<double>(bad) < kUnmappedMax * static_cast<double>(characters);
 }
 
 }  // namespace millrace::engines

@@ -49,10 +49,6 @@ void mark_bold(PageText& page, const std::vector<Box>& lines);
 // the whole content of a page.
 bool short_text(const PageText& page);
 
-// Whether a text layer can be trusted: it has characters, and hardly any of them are unmapped. Its length
-// does not matter: a word in the text layer is better than a recognised one.
-bool sane_text(const PageText& page);
-
 // Appends `xml` with its entities resolved. A control character becomes a space; what is no character is
 // dropped.
 void append_unescaped(std::string& out, std::string_view xml);

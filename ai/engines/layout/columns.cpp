@@ -107,6 +107,41 @@ void fit(const Words& words, Cut& cut) {
   cut.x = (a.x1 + b.x0) / 2;
 }
 
+constexpr std::size_t kBlockRowsMost = 10;  // of an address or the like
+constexpr std::size_t kRowsBelowMost = 3;   // such as a salutation
+constexpr float kBlockGap = 1.8F;           // from one block to the next, times the letter height
+
+// Lines that all begin afresh, as those of an address do.
+bool is_block(const std::vector<Row>& rows, std::size_t count) {
+  return count > 0 && count <= kBlockRowsMost &&
+         std::all_of(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count),
+                     [](const Row& row) { return !row.figure() && starts_afresh(row.words.front()->text); });
+}
+
+// Where a block ends that has a few more lines below it, set apart, that nothing stands beside: they belong
+// to the text below both blocks. nullopt: there are none.
+std::optional<float> end_of_block(const Words& words, float bottom_beside, float letters) {
+  const std::vector<Row> rows = make_rows(words);
+  for (std::size_t i = rows.size() > kRowsBelowMost ? rows.size() - kRowsBelowMost : 1; i < rows.size();
+       ++i) {
+    const float above = rows[i - 1].box.y1, below = rows[i].box.y0;
+    const bool apart = rows[i].box.y0 - rows[i - 1].box.y0 > kBlockGap * letters;
+    if (apart && below > bottom_beside && is_block(rows, i)) return (above + below) / 2;
+  }
+  return std::nullopt;
+}
+
+// Ends the band of two blocks of lines where the lower one ends.
+void leave_lines_below(const Words& words, float letters, Cut& cut) {
+  const Parts parts = split(words, cut);
+  const float left = bounds(parts.left).y1, right = bounds(parts.right).y1;
+  const Words &longer = left > right ? parts.left : parts.right,
+              &shorter = left > right ? parts.right : parts.left;
+  const std::vector<Row> rows = make_rows(shorter);
+  if (parts.below.empty() || !is_block(rows, rows.size())) return;
+  if (const auto end = end_of_block(longer, std::min(left, right), letters)) cut.bottom = *end;
+}
+
 std::optional<Cut> best_cut(const Words& words, float letters) {
   const Box region = bounds(words);
   std::optional<Cut> best;
@@ -116,6 +151,7 @@ std::optional<Cut> best_cut(const Words& words, float letters) {
     if (height < kBandMin * letters || (best && height <= best->bottom - best->top)) continue;
     fit(words, cut);
     if (cut.gutter < kGutterMin * letters || cut == refused) continue;
+    leave_lines_below(words, letters, cut);
     const Parts parts = split(words, cut);
     if (are_columns(parts.left, parts.right, letters)) {
       best = cut;

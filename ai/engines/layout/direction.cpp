@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ai/engines/layout/code_points.h"
+#include "ai/engines/layout/letter_forms.h"
 #include "ai/engines/layout/rows.h"
 
 namespace millrace::engines {
@@ -22,10 +24,6 @@ constexpr float kSegmentGap = 1.5F;  // letter heights; a wider gap separates ce
 
 // The direction of a word or a letter.
 enum class Run { kLeftwards, kRightwards, kNumber, kNeutral };
-
-bool between(std::uint32_t code, std::uint32_t first, std::uint32_t last) {
-  return code >= first && code <= last;
-}
 
 bool is_digit(std::uint32_t code) {
   return between(code, '0', '9') || between(code, 0x660, 0x669) || between(code, 0x6F0, 0x6F9);
@@ -44,20 +42,6 @@ Run run_of(std::uint32_t code) {
   const bool latin = between(code | 0x20U, 'a', 'z') && code < 0x80;
   const bool letter = latin || between(code, 0xC0, 0x52F) || between(code, 0x1E00, 0x1FFF);
   return letter ? Run::kRightwards : Run::kNeutral;
-}
-
-std::vector<std::uint32_t> code_points(std::string_view text) {
-  std::vector<std::uint32_t> codes;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i++]);
-    const unsigned more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : first >= 0xC0 ? 1 : 0;
-    std::uint32_t code = more == 0 ? first : first & (0x3FU >> more);
-    for (unsigned k = 0; k < more && i < text.size(); ++k) {
-      code = (code << 6) | (static_cast<unsigned char>(text[i++]) & 0x3FU);
-    }
-    codes.push_back(code);
-  }
-  return codes;
 }
 
 // A letter with its marks, in bytes.
@@ -92,6 +76,62 @@ void mirror(Letter& letter) {
     letter.bytes[0] = letter.bytes[0] == pair[0] ? pair[1] : pair[0];
     return;
   }
+}
+
+bool is_lam(std::uint32_t code) { return code == 0x644; }
+bool is_alef(std::uint32_t code) { return code == 0x627 || code == 0x622 || code == 0x623 || code == 0x625; }
+
+// The letters of a presentation form, with the marks behind it.
+std::string plain_letters(const Letter& letter) {
+  const std::string_view plain = letters_of_form(letter.code);
+  if (plain.empty()) return letter.bytes;
+  constexpr std::size_t kBytesOfForm = 3;
+  return std::string(plain) + letter.bytes.substr(std::min(kBytesOfForm, letter.bytes.size()));
+}
+
+// Where all other letters are presentation forms, which are in the order of the page, a lam and an alef are
+// the letters of one ligature, in reading order.
+void turn_expansions(std::vector<Letter>& letters) {
+  std::size_t forms = 0;
+  for (const Letter& letter : letters) {
+    const bool form = !letters_of_form(letter.code).empty();
+    const bool of_ligature = is_lam(letter.code) || is_alef(letter.code);
+    if (!form && !of_ligature && run_of(letter.code) == Run::kLeftwards) return;
+    forms += form ? 1 : 0;
+  }
+  for (std::size_t i = 1; forms > 0 && i < letters.size(); ++i) {
+    if (is_lam(letters[i - 1].code) && is_alef(letters[i].code)) std::swap(letters[i - 1], letters[i]);
+  }
+}
+
+bool has_lam_alef(std::string_view text) {
+  const auto codes = code_points(text);
+  const auto both = [](std::uint32_t one, std::uint32_t next) { return is_lam(one) && is_alef(next); };
+  return std::adjacent_find(codes.begin(), codes.end(), both) != codes.end();
+}
+
+// The word "la" from back to front: an article without its word, which does not exist.
+bool is_turned_la(std::string_view text) {
+  const auto codes = code_points(text);
+  return codes.size() == 2 && is_alef(codes[0]) && is_lam(codes[1]);
+}
+
+// Turns each alef with a lam behind it, but not those that may be an article, at the head of a word or behind
+// a prefix of one letter.
+void turn_alef_lam(std::string& text) {
+  std::vector<Letter> letters = letters_of(text);
+  const auto is_prefix = [](std::uint32_t code) {  // wa, fa, bi, ka
+    return code == 0x648 || code == 0x641 || code == 0x628 || code == 0x643;
+  };
+  const bool alone = letters.size() == 2;
+  for (std::size_t i = 0; i + 1 < letters.size(); ++i) {
+    const bool article = !alone && (i == 0 || (i == 1 && is_prefix(letters[0].code)));
+    if (article || !is_alef(letters[i].code) || !is_lam(letters[i + 1].code)) continue;
+    std::swap(letters[i], letters[i + 1]);
+    ++i;
+  }
+  text.clear();
+  for (const Letter& letter : letters) text += letter.bytes;
 }
 
 bool keeps_order(const Letter& letter) {
@@ -145,21 +185,42 @@ Orientation turn_of_line(const Word& first, const Word& last) {
   return x < 0 && !first.leftwards && !last.leftwards ? Orientation::kOver : Orientation::kNone;
 }
 
-// A short word alone on its line is rotated when it is aligned with rotated words.
-void mark_short_words(std::vector<Word>& words, const std::vector<std::size_t>& alone, Orientation turn) {
+// A short word alone on its line is rotated when it is aligned with rotated words. Where most text is
+// rotated, it is when its width is more like the height of their letters than its height. `mostly`: most text
+// is.
+void mark_short_words(std::vector<Word>& words, const std::vector<std::size_t>& alone, Orientation turn,
+                      bool mostly) {
   std::vector<std::pair<float, float>> bands;
+  std::vector<float> heights;
   for (const Word& word : words) {
-    if (word.turn == turn) bands.emplace_back(word.box.x0, word.box.x1);
+    if (word.turn != turn) continue;
+    bands.emplace_back(word.box.x0, word.box.x1);
+    heights.push_back(word.box.width());
   }
+  const float letters = heights.empty() ? 0 : median(std::move(heights));
   std::sort(bands.begin(), bands.end());
   for (const std::size_t i : alone) {
     const Box& box = words[i].box;
     const auto near = std::lower_bound(bands.begin(), bands.end(), std::pair(box.x0 - kSameLine, 0.0F));
     const bool same = near != bands.end() && std::abs(near->first - box.x0) < kSameLine &&
                       std::abs(near->second - box.x1) < kSameLine;
-    if (same && words[i].turn == Orientation::kNone && letter_count(words[i].text) < kTallLetters)
-      words[i].turn = turn;
+    const bool is_short = letter_count(words[i].text) < kTallLetters || box.height() > box.width();
+    const bool is_like =
+        mostly && is_short && std::abs(box.width() - letters) < std::abs(box.height() - letters);
+    if ((same || is_like) && words[i].turn == Orientation::kNone && is_short) words[i].turn = turn;
   }
+}
+
+// Clockwise, to make a word upright.
+int quarter_turns_of(Orientation turn) {
+  constexpr std::array<int, 4> kTurns{0, 1, 3, 2};  // upright, upwards, downwards, upside down
+  return kTurns[static_cast<std::size_t>(turn)];
+}
+
+Orientation orientation_of(int quarter_turns) {
+  constexpr std::array<Orientation, 4> kOrientations{Orientation::kNone, Orientation::kUp, Orientation::kOver,
+                                                     Orientation::kDown};
+  return kOrientations[static_cast<std::size_t>(quarter_turns)];
 }
 
 Box turned_upright(const Box& box, Orientation turn, float width, float height) {
@@ -237,13 +298,99 @@ bool set_in_reading_order(std::string& word) {
     return run_of(letter.code) == Run::kLeftwards;
   });
   if (!leftwards) return false;
+  turn_expansions(letters);
   std::reverse(letters.begin(), letters.end());
   for (Letter& letter : letters) mirror(letter);
   put_back(letters);
   word.clear();
-  for (const Letter& letter : letters) word += letter.bytes;
+  for (const Letter& letter : letters) word += plain_letters(letter);
   return true;
 }
+
+void mend_lam_alef(std::vector<Word>& words) {
+  std::size_t turned = 0;
+  for (const Word& word : words) {
+    if (!word.leftwards) continue;
+    if (has_lam_alef(word.text)) return;
+    if (is_turned_la(word.text)) ++turned;
+  }
+  if (turned == 0) return;
+  for (Word& word : words) {
+    if (word.leftwards) turn_alef_lam(word.text);
+  }
+}
+
+namespace {
+
+// Chinese and Japanese set from top to bottom, letter by letter.
+
+constexpr float kLettersPart = 0.6F;   // of the words are single letters
+constexpr std::size_t kColumnMin = 4;  // letters
+constexpr float kNextLetter = 0.6F;    // between letters of a column, of their height
+constexpr float kCloserBelow = 0.6F;   // of the distance to the letter on the right
+constexpr float kSameColumn = 0.3F;    // between the middles, of the width
+
+bool is_cjk(std::uint32_t code) {
+  return between(code, 0x3000, 0x30FF) || between(code, 0x3400, 0x9FFF) || between(code, 0xF900, 0xFAFF) ||
+         between(code, 0xFE30, 0xFE4F) || between(code, 0xFF01, 0xFF9F);
+}
+
+bool is_cjk_text(const Word& word) {
+  const auto codes = code_points(word.text);
+  return !word.figure && !codes.empty() && std::all_of(codes.begin(), codes.end(), is_cjk);
+}
+
+// From each letter to the next one in its column or, for `across`, in its row.
+std::vector<float> gaps_of(std::vector<Box> boxes, bool across) {
+  const auto swapped = [](const Box& box) { return Box{box.y0, box.x0, box.y1, box.x1}; };
+  if (across) std::transform(boxes.begin(), boxes.end(), boxes.begin(), swapped);
+  std::sort(boxes.begin(), boxes.end(),
+            [](const Box& a, const Box& b) { return a.middle_x() < b.middle_x(); });
+  std::vector<float> gaps;
+  for (auto first = boxes.begin(), end = first; first != boxes.end(); first = end) {
+    ++end;  // a box may have no width
+    while (end != boxes.end() && end->middle_x() - first->middle_x() < kSameColumn * first->width()) ++end;
+    std::sort(first, end, [](const Box& a, const Box& b) { return a.y0 < b.y0; });
+    for (auto at = first + 1; at < end; ++at) gaps.push_back(at->y0 - at[-1].y1);
+  }
+  return gaps;
+}
+
+// Whether single letters follow each other below, and not beside each other.
+bool runs_down(const std::vector<Box>& letters) {
+  std::vector<float> down = gaps_of(letters, false), right = gaps_of(letters, true);
+  if (down.size() < kColumnMin) return false;
+  const float size = letters.front().height();
+  const float below = median(std::move(down)), beside = right.empty() ? size : median(std::move(right));
+  return below < kNextLetter * size && std::max(below, 0.0F) < kCloserBelow * beside;
+}
+
+void mark_columns(std::vector<Word>& words) {
+  std::vector<Box> letters;
+  std::size_t texts = 0;
+  for (const Word& word : words) {
+    texts += word.figure ? 0 : 1;
+    if (letter_count(word.text) == 1 && is_cjk_text(word)) letters.push_back(word.box);
+  }
+  if (static_cast<float>(letters.size()) < kLettersPart * static_cast<float>(texts) || !runs_down(letters))
+    return;
+  // A digit or two among the letters of a column stand upright.
+  const auto in_column = [&letters](const Box& box) {
+    return std::any_of(letters.begin(), letters.end(), [&box](const Box& letter) {
+      const float apart = std::max(box.y0 - letter.y1, letter.y0 - box.y1);
+      return std::abs(box.middle_x() - letter.middle_x()) < kSameColumn * letter.width() &&
+             apart < kNextLetter * letter.height();
+    });
+  };
+  constexpr std::size_t kDigits = 2;
+  for (Word& word : words) {
+    const std::size_t count = letter_count(word.text);
+    if (word.figure || (count > 1 && is_cjk_text(word)) || count > kDigits) continue;
+    if (in_column(word.box)) word.turn = Orientation::kDown;
+  }
+}
+
+}  // namespace
 
 void mark_orientations(std::vector<Word>& words, const std::vector<std::size_t>& lines) {
   std::vector<std::size_t> alone;
@@ -265,10 +412,40 @@ void mark_orientations(std::vector<Word>& words, const std::vector<std::size_t>&
   bool any_tall = count(Orientation::kDown) + count(Orientation::kUp) > 0;
   for (const std::size_t i : alone) {
     const bool tall = is_tall(words[i]);
+    if (tall && is_cjk_text(words[i])) {
+      words[i].turn = Orientation::kDown;
+      continue;
+    }
     any_tall = any_tall || tall;
     words[i].turn = tall ? sideways : over ? Orientation::kOver : Orientation::kNone;
   }
-  if (any_tall) mark_short_words(words, alone, sideways);
+  const bool mostly = count(sideways) > 2 * (count(Orientation::kNone) + count(Orientation::kOver));
+  if (any_tall) mark_short_words(words, alone, sideways, mostly);
+  mark_columns(words);
+}
+
+int turns_to_upright(const std::vector<Word>& words) {
+  std::array<std::size_t, 4> counts{};
+  for (const Word& word : words)
+    counts[static_cast<std::size_t>(quarter_turns_of(word.turn))] += word.figure ? 0 : 1;
+  const std::size_t all = counts[0] + counts[1] + counts[2] + counts[3];
+  const auto most = std::max_element(counts.begin(), counts.end());
+  return 2 * *most > all ? static_cast<int>(most - counts.begin()) : 0;
+}
+
+Box quarter_turned(const Box& box, float height) {
+  return {height - box.y1, box.x0, height - box.y0, box.x1};
+}
+
+void turn_page(PageText& page, int quarter_turns) {
+  for (int turn = 0; turn < quarter_turns; ++turn) {
+    for (Word& word : page.words) word.box = quarter_turned(word.box, page.height);
+    std::swap(page.width, page.height);
+  }
+  page.quarter_turns = (page.quarter_turns + quarter_turns) % 4;
+  for (Word& word : page.words) {
+    if (!word.figure) word.turn = orientation_of((quarter_turns_of(word.turn) - quarter_turns + 4) % 4);
+  }
 }
 
 bool runs_plainly(const PageText& page) {
@@ -278,8 +455,9 @@ bool runs_plainly(const PageText& page) {
 
 std::vector<PageText> plain_pages(const PageText& page) {
   std::vector<PageText> pages;
-  for (const Orientation turn :
+  for (const Orientation seen :
        {Orientation::kNone, Orientation::kUp, Orientation::kDown, Orientation::kOver}) {
+    const Orientation turn = orientation_of((quarter_turns_of(seen) - page.quarter_turns + 4) % 4);
     const bool sideways = turn == Orientation::kUp || turn == Orientation::kDown;
     PageText part;
     part.index = page.index;

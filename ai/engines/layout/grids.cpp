@@ -1,6 +1,7 @@
 #include "ai/engines/layout/grids.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -349,18 +350,17 @@ float area(const Grid& grid) { return grid.box().width() * grid.box().height(); 
 
 // Whether a line is drawn through many of the words, or many do not run from left to right.
 bool fits_badly(const Grid& grid, const PageText& page, float letters) {
-  std::vector<Grid::CellBox> cells = grid.cells();
+  std::map<std::pair<std::size_t, std::size_t>, Box> cells;
+  for (const Grid::CellBox& each : grid.cells()) cells[{each.cell.row, each.cell.column}] = each.box;
   std::ptrdiff_t all = 0, bad = 0;
   for (const Word& word : page.words) {
     if (!is_in(grid, word)) continue;
     ++all;
     if (word.leftwards || word.turn != Orientation::kNone) return true;
     const auto at = *grid.cell_at(word.box.middle_x(), word.box.middle_y());
-    const auto cell = std::ranges::find_if(cells, [&](const Grid::CellBox& each) {
-      return each.cell.row == at.row && each.cell.column == at.column;
-    });
+    const Box& cell = cells.at({at.row, at.column});
     const float reach = kThrough * letters;
-    if (word.box.x0 + reach < cell->box.x0 || word.box.x1 - reach > cell->box.x1) ++bad;
+    if (word.box.x0 + reach < cell.x0 || word.box.x1 - reach > cell.x1) ++bad;
   }
   return static_cast<float>(bad) > kCrossedMost * static_cast<float>(all);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "ai/engines/layout/leaders.h"
@@ -224,6 +225,60 @@ void join_touching(std::vector<Word>& words, const std::vector<std::size_t>& lin
     first = begins;
   }
   words = std::move(joined);
+}
+
+namespace {
+
+// In mean widths of the letters before the gap. Otherwise a gap is about half a letter wide; one letter in a
+// font of fixed width.
+constexpr float kCutGap = 1.15F;
+constexpr float kCutPart = 0.8F;        // of the gaps
+constexpr std::size_t kCutGapsMin = 4;  // of a page
+
+// The gap from a word to the next one of its line, in mean widths of its letters.
+std::optional<float> gap_in_letters(const Word& word, const Word& next) {
+  const bool follows = next.line == word.line && next.turn == word.turn && !word.figure && !next.figure;
+  const auto letters = static_cast<float>(schemas::characters(word.text));
+  if (!follows || letters == 0 || word.leftwards || next.leftwards) return std::nullopt;
+  const Box &from = word.box, &to = next.box;
+  const bool on_end = word.turn == Orientation::kUp || word.turn == Orientation::kDown;
+  const float length = on_end ? from.height() : from.width();
+  if (!(length > 0)) return std::nullopt;
+  const float gap =
+      on_end ? std::max(to.y0 - from.y1, from.y0 - to.y1) : std::max(to.x0 - from.x1, from.x0 - to.x1);
+  return gap * letters / length;
+}
+
+void lengthen(Word& word) {
+  const auto letters = static_cast<float>(std::max<std::size_t>(schemas::characters(word.text), 1));
+  Box& box = word.box;
+  const float across = box.width() / letters, down = box.height() / letters;
+  switch (word.turn) {
+    case Orientation::kNone:
+      return void(box.x1 += across);
+    case Orientation::kOver:
+      return void(box.x0 -= across);
+    case Orientation::kDown:
+      return void(box.y1 += down);
+    case Orientation::kUp:
+      return void(box.y0 -= down);
+  }
+}
+
+}  // namespace
+
+void mend_cut_boxes(std::vector<Word>& words) {
+  std::size_t gaps = 0, wide = 0;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto gap = gap_in_letters(words[i - 1], words[i]);
+    if (!gap) continue;
+    ++gaps;
+    if (*gap >= kCutGap) ++wide;
+  }
+  if (gaps < kCutGapsMin || static_cast<float>(wide) < kCutPart * static_cast<float>(gaps)) return;
+  for (Word& word : words) {
+    if (!word.figure && !word.leftwards) lengthen(word);
+  }
 }
 
 }  // namespace millrace::engines

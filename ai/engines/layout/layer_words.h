@@ -20,6 +20,11 @@ std::vector<Word> words_within(const Box& box, std::string_view text, std::size_
 // widths. REQUIRES: the orientations are set.
 void mend_flat_boxes(std::vector<Word>& words, const std::vector<std::size_t>& lines);
 
+// Tesseract stretches a word of its hidden text over the word's ink together with the space behind it, so its
+// box ends one letter too early. Gives the words their last letters if the gaps between the words of the page
+// show this. REQUIRES: the orientations and the lines are set.
+void mend_cut_boxes(std::vector<Word>& words);
+
 // Whether a character (UTF-8) is that of a font without a usable mapping: U+FFFD, the private use area.
 bool is_unmapped(std::string_view character);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ai/engines/layout/bullets.h"
+#include "ai/engines/layout/check_boxes.h"
 #include "ai/engines/layout/columns.h"
 #include "ai/engines/layout/direction.h"
 #include "ai/engines/layout/leaders.h"
@@ -40,17 +41,20 @@ Words words_of(const PageText& page) {
   return words;
 }
 
-// Whether a paragraph continues from one column to the next.
+// Whether a paragraph continues from one column to the next. Lines that were ended on purpose do not.
 bool runs_on(const std::vector<Block>& blocks, const Block& next) {
   if (blocks.empty() || next.kind != Block::Kind::kParagraph) return false;
   const Block& last = blocks.back();
+  if (last.text.find(kLineBreak) != std::string::npos) return false;
   const bool text = last.kind == Block::Kind::kParagraph || last.kind == Block::Kind::kItem;
   return text && !ends_sentence(last.text) && starts_lower(next.text);
 }
 
-void append_blocks(std::vector<Block>& all, std::vector<Block> more) {
+constexpr float kNextColumn = 1.5F;  // of the width of a column: the text below two columns is wider
+
+void append_blocks(std::vector<Block>& all, std::vector<Block> more, bool next_column) {
   for (std::size_t i = 0; i < more.size(); ++i) {
-    if (i == 0 && runs_on(all, more[0])) {
+    if (i == 0 && next_column && runs_on(all, more[0])) {
       join_line(all.back().text, more[0].text);
     } else {
       all.push_back(std::move(more[i]));
@@ -171,7 +175,8 @@ std::string markdown_of_plain(const PageText& given) {
   std::vector<Block> blocks;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     const float right = right_edge(boxes, i, metrics, page.width);
-    append_blocks(blocks, RegionReader(metrics, std::move(regions[i]), right, i == 0).read());
+    const bool next_column = i > 0 && boxes[i].width() < kNextColumn * boxes[i - 1].width();
+    append_blocks(blocks, RegionReader(metrics, std::move(regions[i]), right, i == 0).read(), next_column);
   }
   return joined(std::move(blocks));
 }
@@ -192,10 +197,21 @@ std::string markdown_of_directions(const PageText& page) {
 
 std::string markdown_of(const PageText& page) {
   const auto unstamped = without_stamps(page);
-  if (!unstamped) return markdown_of_directions(page);
-  std::string out = markdown_of_directions(unstamped->page);
-  for (const std::string& stamp : unstamped->stamps) append_apart(out, literal(stamp, Place::kParagraph));
+  if (!unstamped) return with_plain_check_boxes(markdown_of_directions(page));
+  std::string out = with_plain_check_boxes(markdown_of_directions(unstamped->page));
+  append_stamps(unstamped->stamps, out);
   return out;
+}
+
+std::vector<std::string> take_stamps(PageText& page) {
+  auto unstamped = without_stamps(page);
+  if (!unstamped) return {};
+  page = std::move(unstamped->page);
+  return std::move(unstamped->stamps);
+}
+
+void append_stamps(const std::vector<std::string>& stamps, std::string& markdown) {
+  for (const std::string& stamp : stamps) append_apart(markdown, literal(stamp, Place::kParagraph));
 }
 
 }  // namespace millrace::engines

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "ai/engines/ocr/pages.h"
 
@@ -10,5 +11,11 @@ namespace millrace::engines {
 // stamped across the page comes last. A pure function; linear in the number of words except for the searches
 // for columns and tables.
 std::string markdown_of(const PageText& page);
+
+// Takes the text that is stamped across a page of a text layer out of it, before its words are put into the
+// cells of tables; returns the stamps.
+std::vector<std::string> take_stamps(PageText& page);
+// Puts stamps at the end of their page.
+void append_stamps(const std::vector<std::string>& stamps, std::string& markdown);
 
 }  // namespace millrace::engines

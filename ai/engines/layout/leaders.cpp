@@ -56,6 +56,32 @@ void append_parts(std::vector<Word>& words, const Word& word, const std::vector<
   }
 }
 
+constexpr float kToLeader = 4;  // letter heights from a word to its leader
+
+bool leads_from(const Word& word, const Box& leader) {
+  const float letters = word.box.height(), gap = leader.x0 - word.box.x1;
+  return !word.figure && word.turn == Orientation::kNone && leader.middle_y() > word.box.y0 &&
+         leader.middle_y() < word.box.y1 && gap > -letters && gap < kToLeader * letters;
+}
+
+constexpr float kLowPart = 0.7F;  // of the height of a word: dots below it are full stops
+
+float gap_to(const Word& word, const Box& box) {
+  return std::max(box.x0 - word.box.x1, word.box.x0 - box.x1);
+}
+
+// The nearest word of the line of bullets; nullptr: there is none.
+const Word* beside(const Box& bullets, const std::vector<Word>& words, std::size_t count) {
+  const Word* nearest = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Word& word = words[i];
+    const bool on_line = bullets.middle_y() > word.box.y0 && bullets.middle_y() < word.box.y1;
+    if (word.figure || word.turn != Orientation::kNone || !on_line) continue;
+    if (nearest == nullptr || gap_to(word, bullets) < gap_to(*nearest, bullets)) nearest = &word;
+  }
+  return nearest;
+}
+
 bool has_leader_and_text(const Word& word) { return !word.figure && cut_at_leaders(word.text).size() > 1; }
 
 }  // namespace
@@ -67,6 +93,27 @@ std::size_t dots_of(std::string_view word) {
     if (length == 0) return 0;
   }
   return dots;
+}
+
+void add_leaders(const std::vector<Leader>& leaders, std::vector<Word>& words) {
+  const std::size_t read = words.size();
+  for (const Leader& leader : leaders) {
+    if (!leader.bullets.empty()) {
+      if (const Word* word = beside(leader.box, words, read)) {
+        const bool low = leader.box.middle_y() > word->box.y0 + kLowPart * word->box.height();
+        Word bullets{{leader.box.x0, word->box.y0, leader.box.x1, word->box.y1},
+                     low ? std::string(leader.dots, '.') : leader.bullets};
+        words.push_back(std::move(bullets));
+      }
+      continue;
+    }
+    const auto end = words.begin() + static_cast<std::ptrdiff_t>(read);
+    const auto before =
+        std::find_if(words.begin(), end, [&](const Word& word) { return leads_from(word, leader.box); });
+    if (before == end) continue;
+    Word dots{{leader.box.x0, before->box.y0, leader.box.x1, before->box.y1}, std::string(leader.dots, '.')};
+    words.push_back(std::move(dots));
+  }
 }
 
 std::optional<PageText> with_leaders_apart(const PageText& page) {

@@ -4,8 +4,11 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ai/engines/layout/rows.h"
 
@@ -286,6 +289,90 @@ void add_bullets(const std::vector<Box>& marks, std::vector<Word>& words) {
       bullets.push_back({{mark->x0, row.box.y0, mark->x1, row.box.y1}, "•", false, false});
   }
   words.insert(words.end(), bullets.begin(), bullets.end());
+}
+
+namespace {
+
+constexpr float kFreeBefore = 1;  // between a dot and what stands before it in its row, in letter heights
+constexpr std::size_t kDotsMost = 1'000;  // of a page; more are a drawing
+constexpr float kBulletsAlign = 0.2F;
+constexpr float kDotsApart = 3;
+constexpr float kItemStepMax = 5;  // from the margin of the text to that of an item
+
+// Whether other dots are near at the same height: a leader, or a drawing.
+bool stands_in_a_row(const Box& dot, const std::vector<Box>& dots, float letters) {
+  return std::ranges::any_of(dots, [&](const Box& other) {
+    return &other != &dot && std::abs(other.middle_y() - dot.middle_y()) < dot.height() &&
+           std::abs(other.middle_x() - dot.middle_x()) < kDotsApart * letters;
+  });
+}
+
+// The bullet that the dot is before a word of the row.
+std::optional<Word> drawn_bullet(const Box& dot, const Row& row) {
+  const float letters = row.height;
+  const Word* next = nullptr;
+  float free_from = -kFreeBefore * letters;
+  for (const Word* word : row.words) {
+    if (dot.middle_y() <= word->box.y0 || dot.middle_y() >= word->box.y1) continue;
+    if (word->box.middle_x() > dot.middle_x()) {
+      if (next == nullptr || word->box.x0 < next->box.x0) next = word;
+    } else {
+      free_from = std::max(free_from, word->box.x1);
+    }
+  }
+  if (next == nullptr) return std::nullopt;
+  if (dot.height() < kSizeMin * letters || dot.height() > kSizeMax * letters) return std::nullopt;
+  const float gap = next->box.x0 - dot.x1;
+  if (gap < kGapMin * letters || gap > kGapMax * letters) return std::nullopt;
+  if (dot.x0 - free_from < kFreeBefore * letters || is_bullet(next->text)) return std::nullopt;
+  return Word{{dot.x0, next->box.y0, dot.x1, next->box.y1}, "•", false, false};
+}
+
+}  // namespace
+
+void add_drawn_bullets(const std::vector<Box>& dots, std::vector<Word>& words) {
+  if (dots.size() < 2 || dots.size() > kDotsMost) return;
+  Words all;
+  for (const Word& word : words) all.push_back(&word);
+  std::vector<Word> bullets;
+  for (const Row& row : make_rows(std::move(all))) {
+    for (const Box& dot : dots) {
+      auto bullet = drawn_bullet(dot, row);
+      if (bullet && !stands_in_a_row(dot, dots, row.height)) bullets.push_back(std::move(*bullet));
+    }
+  }
+  for (const Word& bullet : bullets) {
+    const float apart = kBulletsAlign * bullet.box.height();
+    const auto above = [&](const Word& other) {
+      return std::abs(other.box.y0 - bullet.box.y0) > apart && std::abs(other.box.x0 - bullet.box.x0) < apart;
+    };
+    if (std::ranges::any_of(bullets, above)) words.push_back(bullet);
+  }
+}
+
+bool may_hold_items(const PageText& page) {
+  const Word* line = nullptr;  // its first word
+  const Word* before = nullptr;
+  int set_in = 0;
+  for (const Word& word : page.words) {
+    if (before != nullptr && word.box.x0 > before->box.x0 && word.box.y0 < before->box.y1) {
+      before = &word;
+      continue;
+    }
+    const float letters = word.box.height();
+    const float step = line == nullptr ? 0 : word.box.x0 - line->box.x0;
+    const bool follows = line != nullptr && word.box.y0 > line->box.y0;
+    if (follows && step > kFreeBefore * letters && step < kItemStepMax * letters) {
+      set_in = 1;
+    } else if (follows && set_in > 0 && std::abs(step) < kBulletsAlign * letters) {
+      ++set_in;
+    } else {
+      set_in = 0;
+    }
+    if (set_in == 2) return true;
+    line = before = &word;
+  }
+  return false;
 }
 
 }  // namespace millrace::engines

@@ -40,4 +40,12 @@ bool has_letter_or_digit(std::string_view text);
 // is alone to the left of a row, at the middle height of its letters. Both arguments use the same units.
 void add_bullets(const std::vector<Box>& marks, std::vector<Word>& words);
 
+// Printed from a browser, the bullets of a list are drawings. Adds a bullet "•" where a dot of `dots` stands
+// before text that has a wide gap, or nothing, in front. Two such dots are needed, one above the other.
+void add_drawn_bullets(const std::vector<Box>& dots, std::vector<Word>& words);
+
+// Whether lines of the page are set in, one above the other, as items of lists are: their bullets may be
+// drawn. Cheap, and in doubt true.
+bool may_hold_items(const PageText& page);
+
 }  // namespace millrace::engines

@@ -11,18 +11,17 @@
 #include "ai/engines/layout/columns.h"
 #include "ai/engines/layout/markers.h"
 #include "ai/engines/layout/rows.h"
+#include "ai/engines/layout/table_frames.h"
 #include "ai/engines/layout/tables.h"
 
 namespace millrace::engines {
 namespace {
 
 // In letter heights.
-constexpr float kSameExtent = 0.5F;  // how far the ends of the rules of a table may lie apart
-constexpr float kRuleMin = 7;        // length of a rule
-constexpr float kChunkGap = 0.5F;    // between two texts of a line
-constexpr float kValleyMin = 0.3F;   // white space between two columns
+constexpr float kValleyMin = 0.3F;  // white space between two columns
 constexpr float kBin = 0.1F;
 constexpr float kHeadAbove = 1.6F;  // from the head to the rule below it
+constexpr std::size_t kTotalsMost = 12;
 constexpr float kTailBelow = 2.2F;  // from the rule below a table to its total
 constexpr float kHeadMost = 7;      // height of a head between two rules
 
@@ -30,107 +29,17 @@ constexpr float kTwoSteps =
     1.12F;  // the step between rows, when cells have several lines, in steps within a cell
 constexpr float kFullRowsMin = 0.6F;  // of the rows have two or more filled cells
 constexpr float kValues = 0.6F;       // of the texts of a column: it has one line in each row
-constexpr float kProseWidth = 0.8F;   // of the table: a line of prose
 constexpr std::size_t kBinsMost = 4000;
 constexpr std::size_t kColumnsMost = 40;
-constexpr std::size_t kRulesPerPage = 400;
 constexpr std::size_t kSpannedFrom = 4;  // lines: with fewer, a text over several columns parts none
+constexpr std::size_t kHeadAndBody = 3;  // rules about a head and all rows
 constexpr std::size_t kBands = 4;        // so many strips between rules are the rows
-
-// Words of a line without wide gaps.
-struct Chunk {
-  float x0 = 0, x1 = 0;
-  Row row;  // the words
-};
-
-struct Line {
-  float y = 0;  // the middle
-  float top = 0, bottom = 0;
-  std::vector<Chunk> chunks;
-};
-
-std::vector<Line> lines_of(Words words, float letters) {
-  std::vector<Line> lines;
-  for (Row& row : make_rows(std::move(words))) {
-    Line line{row.box.middle_y(), row.box.y0, row.box.y1, {}};
-    for (const Word* word : row.words) {
-      if (line.chunks.empty() || word->box.x0 - line.chunks.back().x1 > kChunkGap * letters)
-        line.chunks.push_back({word->box.x0, word->box.x1, {word->box, row.height, {}}});
-      Chunk& chunk = line.chunks.back();
-      chunk.x1 = std::max(chunk.x1, word->box.x1);
-      chunk.row.words.push_back(word);
-    }
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
 
 // An amount, a date, a number of an item.
 bool is_value(const Row& row) {
   const std::string text = row.text();
   const bool digits = std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
   return digits && (row.words.size() == 1 || is_amount(text));
-}
-
-// Rules of one extent, from top to bottom, with tabular lines between each two.
-struct Frame {
-  float x0 = 0, x1 = 0;
-  std::vector<float> ys;
-};
-
-Words words_between(const PageText& page, const Frame& frame, float top, float bottom, float letters) {
-  Words words;
-  for (const Word& word : page.words) {
-    const float x = word.box.middle_x(), y = word.box.middle_y();
-    if (!word.figure && x > frame.x0 - letters && x < frame.x1 + letters && y > top && y < bottom)
-      words.push_back(&word);
-  }
-  return words;
-}
-
-// Whether lines between two rules may be rows of a table, not a line of prose or nothing.
-bool are_tabular(const std::vector<Line>& lines, const Frame& frame) {
-  bool several = false;
-  for (const Line& line : lines) {
-    several = several || line.chunks.size() >= 2;
-    const Chunk& first = line.chunks.front();
-    if (line.chunks.size() == 1 && first.x1 - first.x0 > kProseWidth * (frame.x1 - frame.x0)) return false;
-  }
-  return several;
-}
-
-// Adds the frames of rules that have one extent.
-void add_frames(const std::vector<Box>& rules, const PageText& page, float letters,
-                std::vector<Frame>& frames) {
-  Frame frame{rules.front().x0, rules.front().x1, {rules.front().middle_y()}};
-  for (std::size_t i = 1; i < rules.size(); ++i) {
-    const float y = rules[i].middle_y();
-    const auto lines = lines_of(words_between(page, frame, frame.ys.back(), y, letters), letters);
-    if (!are_tabular(lines, frame)) {
-      if (frame.ys.size() > 1) frames.push_back(frame);
-      frame.ys.clear();
-    }
-    frame.ys.push_back(y);
-  }
-  if (frame.ys.size() > 1) frames.push_back(std::move(frame));
-}
-
-std::vector<Frame> frames_of(std::vector<Box> rules, const PageText& page, float letters) {
-  std::vector<Frame> frames;
-  std::erase_if(rules, [=](const Box& rule) { return rule.width() < kRuleMin * letters; });
-  if (rules.size() > kRulesPerPage) return frames;
-  std::ranges::sort(rules, {}, &Box::y0);
-  while (!rules.empty()) {
-    const Box first = rules.front();
-    const auto other = [&](const Box& rule) {
-      return std::abs(rule.x0 - first.x0) > kSameExtent * letters ||
-             std::abs(rule.x1 - first.x1) > kSameExtent * letters;
-    };
-    const auto rest = std::stable_partition(rules.begin(), rules.end(), other);
-    add_frames({rest, rules.end()}, page, letters, frames);
-    rules.erase(rest, rules.end());
-  }
-  return frames;
 }
 
 // The x-ranges of columns.
@@ -145,7 +54,7 @@ struct Columns {
 // How many texts cover each place between the sides of a table.
 class Coverage {
  public:
-  Coverage(const Frame& frame, float letters) : from_(frame.x0 - letters), bin_(kBin * letters) {
+  Coverage(const TableFrame& frame, float letters) : from_(frame.x0 - letters), bin_(kBin * letters) {
     const float bins = (frame.x1 + letters - from_) / bin_;
     counts_.resize(std::clamp<std::size_t>(static_cast<std::size_t>(std::max(bins, 1.0F)), 1, kBinsMost));
   }
@@ -185,7 +94,8 @@ class Coverage {
 };
 
 // A text over several columns closes no valley, but one within a valley is a column of its own.
-Columns columns_of(const std::vector<Line>& lines, std::size_t heads, const Frame& frame, float letters) {
+Columns columns_of(const std::vector<TextLine>& lines, std::size_t heads, const TableFrame& frame,
+                   float letters) {
   Coverage coverage(frame, letters);
   const std::size_t body = lines.size() - heads;
   const std::size_t most = body >= kSpannedFrom ? std::max<std::size_t>(1, body / 10) : 0;
@@ -216,9 +126,9 @@ using Texts = std::vector<std::vector<std::string>>;
 // Builds the rows of a table line by line.
 class OpenTable {
  public:
-  OpenTable(std::vector<Line> lines, std::size_t heads, Columns columns, const Frame& frame)
+  OpenTable(std::vector<TextLine> lines, std::size_t heads, Columns columns, const TableFrame& frame)
       : lines_(std::move(lines)), heads_(heads), columns_(std::move(columns)), frame_(frame) {
-    for (const Line& line : lines_) {
+    for (const TextLine& line : lines_) {
       filled_.emplace_back(columns_.count(), false);
       for (const Chunk& chunk : line.chunks)
         filled_.back()[columns_.of(chunk.row.words.front()->box.middle_x())] = true;
@@ -249,6 +159,13 @@ class OpenTable {
 
   void find_rights() {
     rights_.assign(columns_.count(), 0);
+    rooms_.assign(columns_.count(), frame_.x1);
+    for (const TextLine& line : lines_) {
+      for (const Chunk& chunk : line.chunks) {
+        const std::size_t column = column_of(chunk);
+        if (column > 0) rooms_[column - 1] = std::min(rooms_[column - 1], chunk.x0);
+      }
+    }
     for (std::size_t i = heads_; i < lines_.size(); ++i) {
       for (const Chunk& chunk : lines_[i].chunks) {
         const std::size_t column = column_of(chunk);
@@ -286,15 +203,16 @@ class OpenTable {
     return std::ranges::any_of(frame_.ys, [&](float y) { return y > lines_[i - 1].y && y < lines_[i].y; });
   }
 
-  // Whether the first word of each text of the line would have fitted into the line above it.
-  bool ended_on_purpose(std::size_t i) const {
+  // Whether the first word of each text of the line would have fitted into the line above it, whose columns
+  // end at `rights`.
+  bool ended_on_purpose(std::size_t i, const std::vector<float>& rights) const {
     return std::ranges::all_of(lines_[i].chunks, [&](const Chunk& chunk) {
       const std::size_t column = column_of(chunk);
       const auto above =
           std::ranges::find(lines_[i - 1].chunks, column, [&](const Chunk& each) { return column_of(each); });
       const Box& word = chunk.row.words.front()->box;
       return above != lines_[i - 1].chunks.end() &&
-             above->x1 + word.height() / 3 + word.width() < rights_[column];
+             above->x1 + word.height() / 3 + word.width() < rights[column];
     });
   }
 
@@ -314,6 +232,7 @@ class OpenTable {
 
   // Whether the lines between the rules above and below have values in the first one only.
   bool is_only_row(std::size_t i) const {
+    if (row_step_ > 0 && frame_.ys.size() <= kHeadAndBody) return false;
     std::size_t first = i, end = i + 1;
     while (first > heads_ && !parted_by_rule(first)) --first;
     while (end < lines_.size() && !parted_by_rule(end)) ++end;
@@ -325,17 +244,20 @@ class OpenTable {
   }
 
   bool begins_row(std::size_t i, std::size_t first) const {
-    if (parted_by_rule(i)) return true;
+    const bool is_total = lines_[i].y > frame_.ys.back();
+    if (is_total || parted_by_rule(i)) return true;
     if (frame_.ys.size() > kBands || is_only_row(i)) return false;
     if (row_step_ > 0 && lines_[i].y - lines_[i - 1].y > row_step_) return true;
     if (any_filled(i, values_) || !is_within(i, first)) return true;
     const bool values = any_filled(first, values_);
     const bool only_first = std::ranges::count(filled_[i], true) == 1 && filled_[i][0];
     if (values && !only_first) return false;
-    if (row_step_ > 0 && !values_[0])
-      return std::ranges::count(filled_[i], false) == 0 && ended_on_purpose(i);
-    return ended_on_purpose(i);
+    const bool is_full = std::ranges::count(filled_[i], false) == 0;
+    if (row_step_ > 0 && !values_[0]) return is_full && ended_on_purpose(i, rights_);
+    return ended_on_purpose(i, is_full && !has_values() ? rooms_ : rights_);
   }
+
+  bool has_values() const { return std::ranges::count(values_, true) > 0; }
 
   void add(std::size_t i, std::vector<std::string>& row, bool continues) const {
     for (const Chunk& chunk : lines_[i].chunks) {
@@ -385,13 +307,14 @@ class OpenTable {
     }
   }
 
-  std::vector<Line> lines_;
+  std::vector<TextLine> lines_;
   std::size_t heads_;
   Columns columns_;
-  const Frame& frame_;
+  const TableFrame& frame_;
   std::vector<std::vector<bool>> filled_;  // by line and column
   std::vector<bool> values_;               // by column
   std::vector<float> rights_;              // by column: where its texts end
+  std::vector<float> rooms_;               // by column: where the texts of the next one begin
   float row_step_ = 0;                     // wider steps are between rows; 0: all steps are alike
 };
 
@@ -406,7 +329,7 @@ bool enough_cells_of(const Texts& rows) {
 // Finds the lines of one table and replaces their words.
 class OpenTableReader {
  public:
-  OpenTableReader(const Frame& frame, const std::vector<Box>& across, PageText& page, float letters)
+  OpenTableReader(const TableFrame& frame, const std::vector<Box>& across, PageText& page, float letters)
       : frame_(frame), across_(across), page_(page), letters_(letters) {}
 
   void replace() {
@@ -417,7 +340,7 @@ class OpenTableReader {
       heads = lines_in(top, frame_.ys.front()).size();
       if (heads == 0 && frame_.ys.size() == 2) return;
     }
-    std::vector<Line> lines = lines_in(top, bottom);
+    std::vector<TextLine> lines = lines_in(top, bottom);
     if (lines.size() < 2 || heads >= lines.size()) return;
     const Columns columns = columns_of(lines, heads, frame_, letters_);
     if (columns.count() < 2 || is_prose_of_columns(columns, top, bottom)) return;
@@ -431,8 +354,8 @@ class OpenTableReader {
   }
 
  private:
-  std::vector<Line> lines_in(float top, float bottom) const {
-    return lines_of(words_between(page_, frame_, top, bottom, letters_), letters_);
+  std::vector<TextLine> lines_in(float top, float bottom) const {
+    return lines_of(words_between(page_, frame_, top, bottom, letters_), kChunkGap * letters_);
   }
 
   // Lines of the head between the first two rules.
@@ -468,23 +391,28 @@ class OpenTableReader {
     return !left.empty() && !right.empty() && frame_.ys.size() == 2 && are_columns(left, right, letters_);
   }
 
-  // Totals below the last rule.
-  std::vector<Line> tail_below(float bottom, const Columns& columns) const {
-    std::vector<Line> tail;
-    for (Line& line : lines_in(bottom, bottom + kTailBelow * letters_)) {
-      const auto amounts =
-          std::ranges::count_if(line.chunks, [](const Chunk& chunk) { return is_amount(chunk.row.text()); });
-      const bool total = amounts > 0 && line.chunks.size() >= 2 && columns.count() > 2 &&
-                         columns.of(line.chunks.back().x0) + 1 == columns.count();
-      if (!total) break;
-      tail.push_back(std::move(line));
+  // Totals below the last rule, each close to the one above it.
+  std::vector<TextLine> tail_below(float bottom, const Columns& columns) const {
+    std::vector<TextLine> tail;
+    while (tail.size() < kTotalsMost) {
+      std::vector<TextLine> below = lines_in(bottom, bottom + kTailBelow * letters_);
+      if (below.empty() || !is_total(below.front(), columns)) return tail;
+      bottom = below.front().bottom;
+      tail.push_back(std::move(below.front()));
     }
     return tail;
   }
 
-  void take(const std::vector<Line>& lines, const Box& box, Texts rows) {
+  static bool is_total(const TextLine& line, const Columns& columns) {
+    const auto amounts =
+        std::ranges::count_if(line.chunks, [](const Chunk& chunk) { return is_amount(chunk.row.text()); });
+    return amounts > 0 && line.chunks.size() >= 2 && columns.count() > 2 &&
+           columns.of(line.chunks.back().x0) + 1 == columns.count();
+  }
+
+  void take(const std::vector<TextLine>& lines, const Box& box, Texts rows) {
     std::vector<const Word*> taken;
-    for (const Line& line : lines) {
+    for (const TextLine& line : lines) {
       for (const Chunk& chunk : line.chunks)
         taken.insert(taken.end(), chunk.row.words.begin(), chunk.row.words.end());
     }
@@ -499,7 +427,7 @@ class OpenTableReader {
         {.box = box, .text = table_markdown({rows.size(), std::move(rows)}), .figure = true});
   }
 
-  const Frame& frame_;
+  const TableFrame& frame_;
   const std::vector<Box>& across_;
   PageText& page_;
   float letters_;
@@ -514,7 +442,7 @@ void set_open_tables(const std::vector<Box>& across, PageText& page) {
     all.push_back(&word);
   }
   const float letters = page.letters > 0 ? page.letters : body_letters(all);
-  for (const Frame& frame : frames_of(across, page, letters))
+  for (const TableFrame& frame : table_frames(across, page, letters))
     OpenTableReader(frame, across, page, letters).replace();
 }
 

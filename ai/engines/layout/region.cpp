@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 #include "ai/engines/layout/markers.h"
-#include "ai/engines/layout/side_blocks.h"
 
 namespace millrace::engines {
 namespace {
@@ -16,10 +17,13 @@ constexpr float kHeadingFill = 0.75F;
 constexpr std::size_t kHeadingWords = 14;
 constexpr float kLargerText = 1.15F;        // letters of a heading in a text layer, relative to body letters
 constexpr float kLargerRecognised = 1.25F;  // the same for OCR, whose heights are estimates
+constexpr float kApartFromText = 1.15F;     // from a heading at the top of a column to its text
 constexpr float kTitleMin = 0.95F;          // letters of a title that is recognised by its position
 constexpr float kShortRow = 0.75F;  // a row that ends before this fraction of the column may end a paragraph
 constexpr float kPageNumberEdge = 0.1F;
 constexpr float kNoRowAbove = 100.0F;
+constexpr std::size_t kSectionRowsMax = 100;  // within which the next section is searched
+constexpr float kNumberApart = 0.6F;          // from the number of a section to its title
 
 bool has_letter(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c < 0 || (std::isalpha(c) != 0); });
@@ -38,7 +42,14 @@ RegionReader::RegionReader(const PageMetrics& metrics, std::vector<Row> rows, fl
       rows_(std::move(rows)),
       box_(bounds(rows_)),
       right_edge_(right_edge),
-      first_on_page_(first_on_page) {}
+      first_on_page_(first_on_page) {
+  has_asterisk_ = std::ranges::any_of(rows_, [](const Row& each) {
+    return std::ranges::any_of(each.words, [](const Word* word) {
+      const std::string& text = word->text;
+      return word->figure ? text.find("\\*") != std::string::npos : text.size() > 1 && text.ends_with('*');
+    });
+  });
+}
 
 std::vector<Block> RegionReader::read() {
   while (next_ < rows_.size()) {
@@ -50,6 +61,8 @@ std::vector<Block> RegionReader::read() {
       take_entries();
     } else if (Table table = table_at(rows_, next_, metrics_.letters); table.rows > 0) {
       take_table(std::move(table));
+    } else if (auto texts = blocks_at(next_)) {
+      take_blocks(std::move(*texts));
     } else if (heading(next_)) {
       take_heading();
     } else if (const auto marker = item_marker(next_)) {
@@ -59,16 +72,6 @@ std::vector<Block> RegionReader::read() {
     }
   }
   return std::move(blocks_);
-}
-
-void RegionReader::take_table(Table table) {
-  next_ += table.rows;
-  if (auto texts = side_blocks(table)) {
-    for (std::string& text : *texts) blocks_.push_back({Block::Kind::kParagraph, 0, {}, std::move(text)});
-    return;
-  }
-  for (const Table& each : apart(std::move(table)))
-    blocks_.push_back({Block::Kind::kTable, 0, {}, table_markdown(each)});
 }
 
 // Whether the row is an entry of a list with leaders: one leader, and one cell after it.
@@ -142,10 +145,59 @@ bool RegionReader::heading_shape(std::size_t i) const {
   return fill(i) < kHeadingFill || each.bold() || size_ratio(i) > kLargerRecognised || i + 1 == rows_.size();
 }
 
+namespace {
+
+bool is_whole_number(std::string_view text, std::size_t digits_max) {
+  return !text.empty() && text.size() <= digits_max &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// A day, a month by its name, and a year.
+bool begins_with_date(const Row& row) {
+  if (row.words.size() < 3) return false;
+  std::string_view day = row.words[0]->text, year = row.words[2]->text;
+  if (day.ends_with('.')) day.remove_suffix(1);
+  if (year.ends_with(',') || year.ends_with(':')) year.remove_suffix(1);
+  return is_whole_number(day, 2) && is_whole_number(year, 4) && year.size() == 4;
+}
+
+// The first part of a section number such as 3, 3. or 3.1; 0: the row begins with none.
+int first_part(const Row& row) {
+  const std::string_view first = row.words[0]->text;
+  if (row.words.size() < 2 || begins_with_date(row) || starts_lower(row.words[1]->text)) return 0;
+  if (!is_whole_number(first, 2) && section_depth(first) == 0) return 0;
+  return std::atoi(std::string(first).c_str());
+}
+
+}  // namespace
+
+// Whether a number without a full stop is that of a section: it is set apart from its title, or a section
+// near has the number before or after it, or a part of the same one. "3 Items" has neither.
+bool RegionReader::is_section_number(std::size_t i) const {
+  const Row& each = row(i);
+  if (each.words[1]->box.x0 - each.words[0]->box.x1 > kNumberApart * metrics_.letters) return true;
+  const int number = first_part(each);
+  const std::size_t from = i > kSectionRowsMax ? i - kSectionRowsMax : 0;
+  for (std::size_t k = from; k < std::min(rows_.size(), i + kSectionRowsMax); ++k) {
+    if (k + 1 >= i && k <= i + 1) continue;  // rows of a list
+    const int other = row(k).figure() ? 0 : first_part(row(k));
+    const bool is_part = other == number && !is_whole_number(row(k).words[0]->text, 2);
+    if (other > 0 && (std::abs(other - number) == 1 || is_part)) return true;
+  }
+  return false;
+}
+
+// The depth of the number that the row begins with: "2" before a capital is 1, "2.1" is 2; 0: there is none.
+int RegionReader::number_depth(std::size_t i) const {
+  if (first_part(row(i)) == 0) return 0;
+  const auto& words = row(i).words;
+  const bool plain = is_whole_number(words[0]->text, 2) && starts_upper(words[1]->text);
+  return plain && is_section_number(i) ? 1 : section_depth(words[0]->text);
+}
+
 bool RegionReader::numbered_heading(std::size_t i) const {
   const Row& each = row(i);
-  if (each.words.size() < 2 || section_depth(each.words[0]->text) == 0) return false;
-  if (starts_lower(each.words[1]->text)) return false;
+  if (first_part(each) == 0 || section_depth(each.words[0]->text) == 0) return false;
   // Consecutive rows with numbers are list items.
   return i + 1 >= rows_.size() || section_depth(row(i + 1).words[0]->text) != 1;
 }
@@ -153,9 +205,11 @@ bool RegionReader::numbered_heading(std::size_t i) const {
 // OCR does not detect bold letters. A heading is then a short row without a full stop, set off from the text
 // above and close to a full row below.
 bool RegionReader::heading_by_place(std::size_t i) const {
-  if (i == 0 || i + 1 >= rows_.size() || row(i + 1).figure()) return false;
-  if (!starts_upper(row(i).text()) || row(i).text().ends_with(':') || !ends_short(i)) return false;
+  if (i + 1 >= rows_.size() || row(i + 1).figure()) return false;
+  const bool begins = starts_upper(row(i).text()) || number_depth(i) > 0;
+  if (!begins || row(i).text().ends_with(':') || !ends_short(i)) return false;
   const float below = gap_above(i + 1);
+  if (i == 0 && below < kApartFromText) return false;
   const bool indent_below = row(i + 1).box.x0 - row(i).box.x0 > kIndent * metrics_.letters;
   return gap_above(i) > 1.4F && (below < 1.7F || indent_below) &&
          row(i + 1).box.x1 > box_.x1 - 0.15F * box_.width();
@@ -188,7 +242,7 @@ int RegionReader::heading_level(std::size_t i) const {
   const float ratio = size_ratio(i);
   const bool on_top = metrics_.index == 0 && first_on_page_ && blocks_.empty();
   if (on_top && (ratio > 1.1F || title_by_place(i))) return 1;
-  if (const int depth = section_depth(row(i).words[0]->text); depth > 0) return std::min(depth, 6);
+  if (const int depth = number_depth(i); depth > 0) return std::min(depth, 6);
   if (ratio >= 1.6F) return 1;
   return ratio >= 1.2F ? 2 : 3;
 }
@@ -237,7 +291,8 @@ bool RegionReader::paragraph_ends_before(std::size_t i) const {
   if (indented(i) && step > kIndent * metrics_.letters) return true;
   if (ends_short(i - 1) && ends_sentence(row(i - 1).text())) return true;
   if (begins_speech(i)) return true;
-  return item_marker(i).has_value() || heading(i) || table_at(rows_, i, metrics_.letters).rows > 0;
+  return item_marker(i).has_value() || heading(i) || blocks_at(i) ||
+         table_at(rows_, i, metrics_.letters).rows > 0;
 }
 
 // Whether the previous row was ended on purpose: the first word of this row would easily have fitted there,
@@ -252,6 +307,7 @@ bool RegionReader::breaks_before(std::size_t i) const {
 
 // Whether every line ends on purpose: an address, a verse, names with values.
 bool RegionReader::keeps_lines(std::size_t first, std::size_t end) const {
+  if (is_address(first, end)) return true;
   for (std::size_t i = first + 1; i < end; ++i) {
     if (!breaks_before(i)) return false;
   }
@@ -297,11 +353,20 @@ std::string plain_number(const std::string& marker) {
 
 }  // namespace
 
+// Whether the row is a note to a word that ends with an asterisk, and no item among others.
+bool RegionReader::is_note_mark(std::size_t i) const {
+  const auto begins = [this](std::size_t k) { return !row(k).figure() && row(k).words[0]->text == "*"; };
+  const bool above = i > 0 && begins(i - 1) && gap_above(i) < kParagraphGap;
+  const bool below = i + 1 < rows_.size() && begins(i + 1) && gap_above(i + 1) < kParagraphGap;
+  return has_asterisk_ && begins(i) && !above && !below;
+}
+
 std::optional<std::string> RegionReader::item_marker(std::size_t i) const {
   const Row& each = row(i);
   if (each.figure() || each.words.size() < 2) return std::nullopt;
   const std::string& first = each.words[0]->text;
   const float gap = (each.words[1]->box.x0 - each.words[0]->box.x1) / metrics_.letters;
+  if (is_note_mark(i)) return std::nullopt;
   if (is_bullet(first)) return "-";
   const bool misread = metrics_.recognised ? is_misread_bullet(first) : first == "o";
   if (misread && (gap > kBulletGap || marked_like_neighbour(i))) return "-";

@@ -52,6 +52,8 @@ class RegionReader {
   bool ends_short(std::size_t i) const;
   bool indented(std::size_t i) const;
 
+  bool add_to_blocks(std::size_t first, std::vector<std::string>& texts) const;
+  std::optional<std::vector<std::string>> blocks_at(std::size_t i) const;
   bool leads_to_end(std::size_t i) const;
   std::size_t entry_rows(std::size_t i) const;
   bool begins_entries(std::size_t i) const;
@@ -59,11 +61,14 @@ class RegionReader {
   bool in_column(std::size_t i) const;
   bool heading(std::size_t i) const;
   bool heading_shape(std::size_t i) const;
+  bool is_section_number(std::size_t i) const;
+  int number_depth(std::size_t i) const;
   bool numbered_heading(std::size_t i) const;
   bool title_by_place(std::size_t i) const;
   bool heading_by_place(std::size_t i) const;
   int heading_level(std::size_t i) const;
   bool heading_goes_on(std::size_t i) const;
+  bool is_note_mark(std::size_t i) const;
   std::optional<std::string> item_marker(std::size_t i) const;
   bool marked_like_neighbour(std::size_t i) const;
   bool counted_with_neighbour(std::size_t i) const;
@@ -71,8 +76,10 @@ class RegionReader {
   bool begins_speech(std::size_t i) const;
   bool paragraph_ends_before(std::size_t i) const;
   bool breaks_before(std::size_t i) const;
+  bool is_address(std::size_t first, std::size_t end) const;
   bool keeps_lines(std::size_t first, std::size_t end) const;
 
+  void take_blocks(std::vector<std::string> texts);
   void take_table(Table table);
   void take_heading();
   void take_entries();
@@ -85,6 +92,7 @@ class RegionReader {
   Box box_;
   float right_edge_;
   bool first_on_page_;
+  bool has_asterisk_ = false;  // at the end of a word: notes begin with one
   std::size_t next_ = 0;
   std::vector<float> list_indents_;
   std::vector<Block> blocks_;

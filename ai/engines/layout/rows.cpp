@@ -37,8 +37,21 @@ void add(Row& row, const Word& word) {
   }
 }
 
+// Whether the row ends with dots that lead to nothing, as the blanks of a form do: "Name ........ Date
+// ......".
+bool ends_with_dots(const Row& row) {
+  std::size_t dots = 0;
+  for (auto word = row.words.rbegin(); word != row.words.rend() && !(*word)->figure; ++word) {
+    const std::size_t more = dots_of((*word)->text);
+    if (more == 0) break;
+    dots += more;
+  }
+  return dots >= kLeaderMin;
+}
+
 // Takes the dots that lead to a word out of the row.
 void take_leaders(Row& row) {
+  if (ends_with_dots(row)) return;
   Words kept;
   for (std::size_t first = 0, end = 0; first < row.words.size(); first = end) {
     const Word& word = *row.words[first];

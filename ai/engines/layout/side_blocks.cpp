@@ -15,6 +15,7 @@ constexpr std::size_t kSignatureRows = 3;
 constexpr std::size_t kLabelMost = 40;    // bytes
 constexpr float kLabelled = 0.6F;         // of the rows
 constexpr float kNumbers = 0.6F;          // of the filled cells of a column of amounts
+constexpr float kWiderBetween = 1.8F;     // two tables, than two columns of one
 constexpr std::size_t kLineOfBlock = 40;  // bytes of a line
 
 using Texts = std::vector<std::vector<std::string>>;
@@ -48,14 +49,33 @@ bool has_numbers(const Texts& cells) {
   return std::ranges::any_of(cells, [](const auto& row) { return std::ranges::any_of(row, is_amount); });
 }
 
-// Lines of different kinds below each other: a name, a street with a number, a town.
-bool is_like_block(const std::vector<std::string>& lines) {
-  const auto digits = static_cast<std::size_t>(std::ranges::count_if(lines, has_a_digit));
-  const auto named = static_cast<std::size_t>(std::ranges::count_if(
-      lines, [](const std::string& line) { return line.find(": ") != std::string::npos; }));
-  const bool is_short =
-      std::ranges::all_of(lines, [](const std::string& line) { return line.size() <= kLineOfBlock; });
-  return is_short && ((digits > 0 && digits < lines.size()) || named == lines.size());
+// Runs of letters and of digits, each as one character: "AB-12" is "a-0".
+std::string shape_of(const std::string& text) {
+  std::string shape;
+  for (const unsigned char c : text) {
+    const char kind = std::isdigit(c) != 0                ? '0'
+                      : std::isalpha(c) != 0 || c >= 0x80 ? 'a'
+                                                          : static_cast<char>(c);
+    if (shape.empty() || shape.back() != kind || (kind != 'a' && kind != '0')) shape += kind;
+  }
+  return shape;
+}
+
+// A head above values of one shape.
+bool is_like_column(const std::vector<std::string>& lines) {
+  if (lines.size() < 3) return false;
+  const std::string shape = shape_of(lines[1]);
+  return std::all_of(lines.begin() + 1, lines.end(),
+                     [&](const std::string& line) { return shape_of(line) == shape; });
+}
+
+// Names and places have several words in some line.
+bool is_of_single_words(const Texts& cells) {
+  return cells.size() >= kSignatureRows && std::ranges::all_of(cells, [](const auto& row) {
+           return std::ranges::all_of(row, [](const std::string& cell) {
+             return !cell.empty() && cell.find(' ') == std::string::npos;
+           });
+         });
 }
 
 bool are_blocks(const Texts& cells) {
@@ -64,10 +84,11 @@ bool are_blocks(const Texts& cells) {
   bool all = true, any_digit = false;
   for (std::size_t column = 0; column < columns; ++column) {
     const auto lines = filled_of(cells, column);
-    all = all && is_like_block(lines);
+    all = all && are_lines_of_block(lines);
     any_digit = any_digit || std::ranges::any_of(lines, has_a_digit);
   }
-  const bool is_signature = columns == 2 && cells.size() <= kSignatureRows && !any_digit;
+  const bool is_signature =
+      columns == 2 && cells.size() <= kSignatureRows && !any_digit && !is_of_single_words(cells);
   const bool beside_labels =
       columns == 2 && cells.size() <= kSignatureRows + 1 &&
       std::ranges::any_of(cells, [](const auto& row) { return row[1].find(": ") != std::string::npos; });
@@ -99,6 +120,16 @@ Table half_of(const Table& table, std::size_t from, std::size_t to) {
   return half;
 }
 
+// Whether the white space between the halves is clearly wider than any other between columns.
+bool stand_apart(const Table& table, std::size_t half) {
+  if (table.gaps.size() + 1 != table.cells.front().size()) return false;
+  float widest = 0;
+  for (std::size_t i = 0; i < table.gaps.size(); ++i) {
+    if (i + 1 != half) widest = std::max(widest, table.gaps[i]);
+  }
+  return table.gaps[half - 1] > kWiderBetween * widest;
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> side_blocks(const Table& table) {
@@ -120,6 +151,16 @@ std::optional<std::vector<std::string>> side_blocks(const Table& table) {
   return blocks;
 }
 
+bool are_lines_of_block(const std::vector<std::string>& lines) {
+  const auto digits = static_cast<std::size_t>(std::ranges::count_if(lines, has_a_digit));
+  const auto named = static_cast<std::size_t>(std::ranges::count_if(
+      lines, [](const std::string& line) { return line.find(": ") != std::string::npos; }));
+  const bool is_short =
+      std::ranges::all_of(lines, [](const std::string& line) { return line.size() <= kLineOfBlock; });
+  const bool is_mixed = digits > 0 && digits < lines.size() && !is_like_column(lines);
+  return is_short && (is_mixed || named == lines.size());
+}
+
 std::vector<Table> apart(Table table) {
   const std::size_t columns = table.cells.front().size(), half = columns / 2;
   if (columns < 4 || columns % 2 != 0) return {std::move(table)};
@@ -133,8 +174,8 @@ std::vector<Table> apart(Table table) {
   }
   Table left = half_of(table, 0, half), right = half_of(table, half, columns);
   const bool other_length = left.cells.size() != right.cells.size();
-  if (!numbers || (!same_heads && !other_length) || left.cells.size() < 2 || right.cells.size() < 2)
-    return {std::move(table)};
+  const bool parted = same_heads || other_length || stand_apart(table, half);
+  if (!numbers || !parted || left.cells.size() < 2 || right.cells.size() < 2) return {std::move(table)};
   return {std::move(left), std::move(right)};
 }
 

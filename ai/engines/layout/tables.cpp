@@ -7,6 +7,7 @@
 
 #include "ai/engines/layout/literal.h"
 #include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/number_shape.h"
 
 namespace millrace::engines {
 namespace {
@@ -27,15 +28,26 @@ std::optional<std::size_t> between_cells(const Row& line, const Row& row, float 
   return std::nullopt;
 }
 
+// Whether words[k] stands after a value, such as a date or a position, with more than a space between them.
+bool follows_value(const Row& row, std::size_t k, float letters) {
+  if (k == 0 || row.words[k]->box.x0 - row.words[k - 1]->box.x1 <= kRiver * letters) return false;
+  for (std::size_t i = k; i-- > 0;) {
+    if (digits_in(row.words[i]->text) > 0) return true;
+    if (begins_cell(row, i, letters)) return false;
+  }
+  return false;
+}
+
 // The word of the row that begins the cell above or below the line: the line begins where the cell does and
-// ends before the next cell.
+// ends before the next cell. The gap before the cell may be narrow after a value, which has one line only.
 std::optional<std::size_t> aligned_cell(const Row& line, const Row& row, float letters) {
   std::optional<std::size_t> cell;
   for (std::size_t k = 0; k < row.words.size(); ++k) {
     const float x = row.words[k]->box.x0;
-    if (!begins_cell(row, k, letters)) continue;
+    const bool wide = begins_cell(row, k, letters);
+    if (!wide && (cell || !follows_value(row, k, letters))) continue;
     if (cell && x > row.words[*cell]->box.x0) return line.box.x1 <= x ? cell : std::nullopt;
-    if (std::abs(x - line.box.x0) < letters / 2) cell = k;
+    if (std::abs(x - line.box.x0) < (wide ? 0.5F : kSameEnd) * letters) cell = k;
   }
   return cell;
 }
@@ -171,17 +183,27 @@ float widest_step(const std::vector<Row>& rows, std::size_t upper, std::size_t l
   return widest;
 }
 
+// Whether another table begins at the row: the rows above are close to each other, and it is further away. A
+// total may be as far.
+bool begins_table(const std::vector<Row>& rows, std::size_t i, float step, std::size_t close, float letters) {
+  constexpr std::size_t kCloseMin = 2;
+  return close >= kCloseMin && step > kPitchMax * letters && !is_amount(rows[i].words.back()->text);
+}
+
 std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float letters) {
   if (!has_cells(rows[first], letters)) return 0;
   std::size_t end = first + 1;
   std::size_t above = first;  // the last row with cells
+  std::size_t close = 0;      // rows that are close to the row above
   float even = 0;
   for (; end < std::min(rows.size(), first + kRowsMax); ++end) {
     if (!has_cells(rows[end], letters)) {
       if (!row_of(rows, end, letters)) break;
       continue;
     }
-    if (!close_enough(widest_step(rows, above, end), letters, even)) break;
+    const float step = widest_step(rows, above, end);
+    if (!close_enough(step, letters, even) || begins_table(rows, end, step, close, letters)) break;
+    close += step <= kPitchMax * letters ? 1 : 0;
     above = end;
   }
   while (end > above + 1 && row_of(rows, end - 1, letters).value_or(end) >= end) --end;
@@ -379,6 +401,7 @@ Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
   Cells cells(rows, letters);
   for (std::size_t i = first; i < first + count; ++i) cells.add(i, cells_of(rows[i], cuts));
   table.cells = cells.take();
+  for (const River& river : cuts) table.gaps.push_back(river.to - river.from);
   if (cells.whole() >= kTableRowsMin && enough_cells(table)) table.rows = count;
   return table;
 }

@@ -28,6 +28,7 @@ std::optional<std::size_t> row_of(const std::vector<Row>& rows, std::size_t line
 struct Table {
   std::size_t rows = 0;  // number of rows of the region that it covers
   std::vector<std::vector<std::string>> cells;
+  std::vector<float> gaps = {};  // widths of the white space between its columns
 };
 
 // The table that begins at rows[first]; `rows` is 0 when there is none. A table is a run of at least three

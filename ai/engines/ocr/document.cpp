@@ -85,21 +85,39 @@ base::Error failure(const process::Captured& pdfinfo) {
   return error(Code::kDocumentDamaged, "the document is damaged or cut off: it cannot be opened");
 }
 
-// "Page    3 size:  595 x 842 pts (A4)" and "Page    3 rot:   90"
-void read_line(const std::string& line, std::vector<PdfPage>& pages) {
-  unsigned number = 0;
-  float width = 0;
-  float height = 0;
-  int turn = 0;
-  const auto page = [&]() -> PdfPage* {
-    return number >= 1 && number <= pages.size() ? &pages[number - 1] : nullptr;
-  };
-  if (std::sscanf(line.c_str(), "Page %u size: %f x %f", &number, &width, &height) == 3) {
-    if (page() != nullptr) *page() = {width, height};
-  } else if (std::sscanf(line.c_str(), "Page %u rot: %d", &number, &turn) == 2 && turn % 180 != 0) {
-    if (page() != nullptr) std::swap(page()->width, page()->height);
+// "Page    3 size:  595 x 842 pts (A4)", "Page    3 rot:   90" and, after all of these,
+// "Page    3 MediaBox:      0.00     0.00   595.00   842.00".
+class SizeReader {
+ public:
+  explicit SizeReader(std::size_t count) : pages_(count), turned_(count) {}
+
+  void read_line(const std::string& line) {
+    unsigned number = 0;
+    int used = 0;
+    if (std::sscanf(line.c_str(), "Page %u %n", &number, &used) != 1) return;
+    if (number < 1 || number > pages_.size()) return;
+    PdfPage& page = pages_[number - 1];
+    const char* rest = line.c_str() + used;
+    float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+    int turn = 0;
+    if (std::sscanf(rest, "size: %f x %f", &x1, &y1) == 2) {
+      page = {x1, y1};
+    } else if (std::sscanf(rest, "rot: %d", &turn) == 1 && turn % 180 != 0) {
+      turned_[number - 1] = true;
+      std::swap(page.width, page.height);
+    } else if (std::sscanf(rest, "MediaBox: %f %f %f %f", &x0, &y0, &x1, &y1) == 4 && is_empty(page)) {
+      page = {x1 - x0, y1 - y0, true};
+      if (turned_[number - 1]) std::swap(page.width, page.height);
+    }
   }
-}
+
+  static bool is_empty(const PdfPage& page) { return page.width <= 0 || page.height <= 0; }
+  std::vector<PdfPage> take() { return std::move(pages_); }
+
+ private:
+  std::vector<PdfPage> pages_;
+  std::vector<bool> turned_;
+};
 
 int count_of(const std::string& out) {
   const auto at = out.find("Pages:");
@@ -119,16 +137,17 @@ base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinf
                                                   " pages; at most " + std::to_string(pages_max) +
                                                   " are supported: send it in parts");
   }
-  std::vector<PdfPage> pages(static_cast<std::size_t>(count));
+  SizeReader reader(static_cast<std::size_t>(count));
   std::size_t at = 0;
   while (at < pdfinfo.out.size()) {
     const std::size_t end = std::min(pdfinfo.out.find('\n', at), pdfinfo.out.size());
-    read_line(pdfinfo.out.substr(at, end - at), pages);
+    reader.read_line(pdfinfo.out.substr(at, end - at));
     at = end + 1;
   }
-  // poppler reports a size of 0 × 0 for a page that the page tree does not have.
+  std::vector<PdfPage> pages = reader.take();
+  // poppler reports a size of 0 × 0 and no media box for a page that the page tree does not have.
   const PdfPage& last_shown = pages[static_cast<std::size_t>(std::clamp(last, 0, count - 1))];
-  if (last_shown.width <= 0 || last_shown.height <= 0) return wrong_page_count();
+  if (SizeReader::is_empty(last_shown) && !last_shown.uncropped) return wrong_page_count();
   return pages;
 }
 

@@ -38,10 +38,11 @@ class Document {
 struct PdfPage {
   float width = 0;
   float height = 0;
+  bool uncropped = false;  // its crop box has no part of its media box: the media box is shown
 };
 
-// Parses the output of `pdfinfo -f FIRST -l LAST`. Returns one entry per page of the document; those of the
-// run have sizes. `last`: an index from 0, which may lie past the last page. kDocumentEncrypted,
+// Parses the output of `pdfinfo -box -f FIRST -l LAST`. Returns one entry per page of the document; those of
+// the run have sizes. `last`: an index from 0, which may lie past the last page. kDocumentEncrypted,
 // kDocumentPageCount (the declared count differs from the pages present), kDocumentTooManyPages,
 // kDocumentBomb (pdfinfo exceeded its CPU or memory limit), kDocumentDamaged, kInternal (opened_too_slowly).
 base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int last, int pages_max);

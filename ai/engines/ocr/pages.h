@@ -8,6 +8,7 @@
 #include "ai/engines/pool/engine_end.h"
 #include "platform/base/result.h"
 #include "schemas/media/document_type.h"
+#include "schemas/media/ocr.h"
 
 namespace millrace::engines {
 
@@ -34,6 +35,8 @@ struct Word {
   bool figure = false;
   bool leftwards = false;  // contains right-to-left letters; `text` is in logical order
   Orientation turn = Orientation::kNone;
+  float confidence = 100;  // of the recogniser, 0 to 100
+  int line = 0;            // of a text layer: the words of a line have the same number
 };
 
 // The words of a page from a text layer or from the recogniser. The order of `words` does not matter.
@@ -43,6 +46,8 @@ struct PageText {
   float letters = 0;        // height of its body letters; 0: derive it from the words
   bool recognised = false;  // by OCR: bullets may be misread, bold words are not known
   std::vector<Word> words;
+  std::vector<schemas::PageWarning> warnings = {};
+  int quarter_turns = 0;  // clockwise, by which the page was turned because most of its words run that way
 };
 
 // Result of inspecting a document inside the jail.
@@ -64,12 +69,15 @@ struct PageDimensions {
   int width = 0;
 };
 
+inline constexpr std::size_t kPageWarningsMax = 16;
+
 // One page, done or failed. A failed page has an error (kPageTimeout, kPageFailed) and nothing else.
 struct PageOutcome {
   int index = 0;  // from 0, in the document
   std::string markdown;
   std::vector<PageImage> images;
   std::optional<PageDimensions> dimensions;
+  std::vector<schemas::PageWarning> warnings;  // at most kPageWarningsMax
   std::optional<base::Error> error;
   std::chrono::milliseconds cpu{0};  // processor time since the last page
 };

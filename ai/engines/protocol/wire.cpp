@@ -72,6 +72,8 @@ json json_of(const PageOutcome& outcome) {
   if (outcome.dimensions) {
     value["dimensions"] = {outcome.dimensions->dpi, outcome.dimensions->height, outcome.dimensions->width};
   }
+  for (const schemas::PageWarning& warning : outcome.warnings)
+    value["warnings"].push_back({warning.code, warning.message});
   if (outcome.error) value["error"] = json_of(*outcome.error);
   return value;
 }
@@ -89,6 +91,12 @@ PageOutcome outcome_of(const json& value) {
   if (value.contains("dimensions")) {
     const json& all = value["dimensions"];
     outcome.dimensions = PageDimensions{all.at(0).get<int>(), all.at(1).get<int>(), all.at(2).get<int>()};
+  }
+  if (value.contains("warnings")) {
+    for (const json& each : value["warnings"]) {
+      if (outcome.warnings.size() == kPageWarningsMax) break;
+      outcome.warnings.push_back({each.at(0).get<std::string>(), each.at(1).get<std::string>()});
+    }
   }
   if (value.contains("error")) outcome.error = error_of(value["error"]);
   return outcome;

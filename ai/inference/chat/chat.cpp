@@ -5,6 +5,7 @@
 
 #include "ai/inference/chat/chat_run.h"
 #include "ai/inference/chat/chat_shared.h"
+#include "ai/inference/chat/target_request.h"
 #include "ai/inference/routing/routing.h"
 #include "ai/inference/schema/reply_schema.h"
 
@@ -45,6 +46,28 @@ base::Status check_servers(const schemas::ChatRequest& request) {
   return {};
 }
 
+// A request that no provider can get makes no job.
+base::Status check_translations(const Registry& registry, std::vector<ModelPtr> models,
+                                const schemas::ChatRequest& request) {
+  std::optional<base::Error> first;
+  schemas::ChatRequest formed;
+  for (const ModelPtr& model : with_fallbacks(registry, std::move(models), request)) {
+    for (const ModelRow& row : model->rows) {
+      const providers::Family family = row.target.preset->family;
+      if (family == providers::Family::kMock) return {};
+      const bool is_formed = family == providers::Family::kOpenai || request.quick.empty();
+      if (!is_formed && formed.models.empty()) {
+        formed = request;
+        schemas::form_body(formed);
+      }
+      const auto wire = translated(row.target, is_formed ? request : formed, false);
+      if (wire) return {};
+      if (!first) first = wire.error();
+    }
+  }
+  return first ? base::Status(*first) : base::Status();
+}
+
 }  // namespace
 
 Chat::Chat(Dependencies dependencies, RegistryPtr registry, ChatOptions options)
@@ -64,6 +87,9 @@ base::Status Chat::check(const schemas::ChatRequest& request) const {
   }
   const base::Result<ReplySchema::Ptr> schema = ReplySchema::of(request.body);
   if (!schema) return schema.error();
+  if (request.deferred) {
+    if (base::Status sendable = check_translations(*registry, *models, request); !sendable) return sendable;
+  }
   if (!request.strict) return {};
   return check_strict(request, dropped_by(models->front()->rows.front().target, request));
 }

@@ -34,7 +34,7 @@ struct ChatHead {
 struct ChatResult {
   schemas::ChatReply reply;  // for a stream: without choices, only usage, tools and facts
   std::optional<double> cost_usd;
-  schemas::NanoUsd charged = 0;  // as ChatRun::charged
+  schemas::Charge charged = {};  // as ChatRun::charged
 };
 
 // Called directly before each upstream call, including retries, fallbacks and concurrent calls. `go` is
@@ -59,7 +59,7 @@ class ChatSink {
   // Called directly before on_end reports an error that follows from upstream calls. The head is that of the
   // last call; the cost is that of all calls, and so is `charged` (as ChatRun::charged).
   virtual void on_failed_calls(const ChatHead&, std::optional<double> /*cost_usd*/,
-                               schemas::NanoUsd /*charged*/) {}
+                               const schemas::Charge& /*charged*/) {}
   virtual void on_end(base::Result<ChatResult> end) = 0;  // once, last; not after a cancel
 };
 
@@ -67,7 +67,7 @@ class ChatSink {
 struct MediaResult {
   ChatHead head;
   std::optional<double> cost_usd;
-  schemas::NanoUsd charged = 0;  // as ChatRun::charged
+  schemas::Charge charged = {};  // as ChatRun::charged
 };
 
 // One request in progress. Loop thread only.
@@ -76,11 +76,12 @@ class ChatRun {
   virtual ~ChatRun() = default;
   // Media requests only, also after the end; for a chat, see ChatSink. nullopt: no upstream was called.
   virtual std::optional<MediaResult> calls() const { return std::nullopt; }
-  // What all calls so far are charged with, also after a cancel and after the end. Known costs, and the
+  // What all calls so far are charged with, also after a cancel and after the end. Cost: known costs, and the
   // maximum of every sent call whose cost is unknown: it has not ended, timed out, was cancelled, lost its
-  // connection, or reported no usage. A call that ended with an HTTP error status costs nothing, and so does
-  // one of a model without a price.
-  virtual schemas::NanoUsd charged() const { return 0; }
+  // connection, or reported no usage. Tokens: as reported; of such calls an estimate of the prompt and of
+  // what was received. A call that ended with an HTTP error status costs nothing and has no tokens; one of a
+  // model without a price costs nothing.
+  virtual schemas::Charge charged() const { return {}; }
   virtual void cancel() = 0;  // closes the upstream connection at once; no callback follows
   virtual void resume() = 0;
 };

@@ -101,8 +101,8 @@ net::Task<std::optional<ReplyOrError>> ChatRunImpl::prepare_attempts() {
       request_->stream, request_->deferred, request_->priority, {}, request_->tenant};
   options.requested_output = requested_output(*request_);
   base::Result<ReplySchema::Ptr> schema = ReplySchema::Ptr();
-  if (request_->body.contains("response_format")) {
-    const bool is_large = schemas::text_bytes(request_->body) > kSmallJson;
+  if (request_->body.contains("response_format") || request_->body.contains("tools")) {
+    const bool is_large = schemas::tree_bytes(request_->body) > kSmallJson;
     net::Task<void> read = net::run_on_pool(shared_->loop, shared_->pool, is_large,
                                             [&] { schema = ReplySchema::of(request_->body); });
     co_await read;
@@ -156,6 +156,7 @@ void ChatRunImpl::end(ReplyOrError reply) {
       sink->on_failed_calls(executor_->head(), executor_->cost_usd(), executor_->charged());
     return sink->on_end(reply.error());
   }
+  executor_->remember_reasoning();
   deliver_head();
   ChatSink* sink = std::exchange(sink_, nullptr);
   if (sink == nullptr) return;

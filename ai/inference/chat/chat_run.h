@@ -15,7 +15,7 @@ class ChatRunImpl final : public ChatRun, public std::enable_shared_from_this<Ch
               ChatSink& sink);
 
   void begin();  // no sink callback before it returns
-  schemas::NanoUsd charged() const override { return executor_ ? executor_->charged() : 0; }
+  schemas::Charge charged() const override { return executor_ ? executor_->charged() : schemas::Charge{}; }
   void cancel() override;
   void resume() override;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ai/inference/chat/target_request.h"
 #include "ai/inference/routing/routing.h"
 #include "ai/providers/call.h"
 #include "ai/providers/mock/mock.h"
@@ -19,28 +20,6 @@ using schemas::ChatReply;
 using schemas::ChatRequest;
 
 constexpr std::size_t kChatIdBytes = 12;
-
-ReplyOrError joined(std::vector<std::optional<ReplyOrError>>& replies) {
-  for (const auto& reply : replies) {
-    if (!*reply && reply->error().code != Code::kJobCancelled) return reply->error();
-  }
-  ChatReply whole;
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    if (!*replies[i]) return replies[i]->error();
-    ChatReply& reply = **replies[i];
-    if (!reply.choices.empty()) {
-      reply.choices.resize(1);
-      reply.choices[0].index = static_cast<int>(i);
-    }
-    if (i == 0) {
-      whole = std::move(reply);
-      continue;
-    }
-    schemas::add(*whole.usage, *reply.usage);
-    std::move(reply.choices.begin(), reply.choices.end(), std::back_inserter(whole.choices));
-  }
-  return whole;
-}
 
 // What the call takes from tokens_per_minute until its usage is known. A client can allow any number of
 // tokens, so the model bounds it.
@@ -59,7 +38,8 @@ FallbackExecutor::FallbackExecutor(ChatShared& shared, RegistryPtr registry,
       targets_(std::move(targets)),
       options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      cancel_(cancel) {
+      cancel_(cancel),
+      filled_state_(shared.reasoning_state) {
   head_.attempts = 0;
   head_.id = "chatcmpl-" + base::hex(base::random_bytes(kChatIdBytes));
 }
@@ -68,13 +48,29 @@ std::optional<double> FallbackExecutor::cost_usd() const {
   return priced_ && answered_ ? std::optional<double>(cost_) : std::nullopt;
 }
 
+std::int64_t FallbackExecutor::prompt_tokens(const TargetCall& target_call) {
+  return target_call.prompt_tokens ? *target_call.prompt_tokens : estimated_prompt(target_call.request);
+}
+
+schemas::Charge FallbackExecutor::charged() const {
+  schemas::Charge charged = charges_.total();
+  for (const TargetCall* each : uncharged_) charged.tokens += prompt_tokens(*each) + each->received_tokens;
+  return charged;
+}
+
 void FallbackExecutor::resume() {
   for (const auto& call : std::set(calls_)) call->resume();
 }
 
 net::Task<ReplyOrError> FallbackExecutor::request_reply(ChatRequest& request) {
   begun_ = false;
-  large_ = schemas::text_bytes(request.body) > kSmallJson;
+  answers_.clear();
+  large_ = schemas::tree_bytes(request.body) > kSmallJson;
+  if (!conversation_ && large_) {
+    net::Task<void> read = run_on_pool(true, [&] { conversation_.emplace(request); });
+    co_await read;
+  }
+  if (!conversation_) conversation_.emplace(request);
   AttemptErrors refusals;
   for (std::size_t i = first_; i < targets_.size(); ++i) {
     const int attempts = head_.attempts;
@@ -90,7 +86,7 @@ net::Task<ReplyOrError> FallbackExecutor::request_target(const TargetCandidate& 
                                                          ChatRequest& request) {
   const providers::Preset& preset = *candidate.row->target.preset;
   if (preset.family != providers::Family::kOpenai) schemas::form_body(request);
-  shared_.reasoning_state.fill(request, preset.name);
+  filled_state_.fill(request, *conversation_, preset.name);
   if (request.cap_output) {
     drop_unbounded(*candidate.row, request);
     cap_output(candidate.row->target, request);
@@ -98,7 +94,6 @@ net::Task<ReplyOrError> FallbackExecutor::request_target(const TargetCandidate& 
   if (fans_out(candidate.row->target, request)) co_return co_await call_many(candidate, request);
   TargetCall target_call{
       .candidate = candidate, .request = request, .index = std::nullopt, .cancel = cancel_};
-  target_call.reasoning_state = ReasoningStateReader(request);
   co_return co_await run_target_call(target_call);
 }
 
@@ -129,7 +124,6 @@ net::Task<void> FallbackExecutor::call_one_of(const TargetCandidate& candidate, 
                                               int index, net::Cancel& cancel,
                                               std::optional<ReplyOrError>& out) {
   TargetCall target_call{.candidate = candidate, .request = request, .index = index, .cancel = cancel};
-  target_call.reasoning_state = ReasoningStateReader(request);
   out = co_await run_target_call(target_call);
   if (!*out) cancel.request();
 }
@@ -157,9 +151,54 @@ net::Task<ReplyOrError> FallbackExecutor::run_target_call(TargetCall& target_cal
   target_call.began = Clock::now();
   ReplyOrError reply = co_await try_target_call(target_call);
   if (reply) charge_usage(target_call, *reply);
-  if (!reply && target_call.has_uncharged_tokens) charge_broken_stream(target_call);
+  if (reply && target_call.turn && target_call.turn->is_paused()) {
+    net::Task<void> rest = continue_turn(target_call, reply);
+    co_await rest;
+  }
+  if (reply) {
+    target_call.reasoning_state.receive(*reply);
+    answers_.emplace_back(target_call.candidate.row->target.preset->name,
+                          std::move(target_call.reasoning_state));
+  }
   target_call.candidate.state->limiter.leave(options_.tenant);
   co_return reply;
+}
+
+void FallbackExecutor::remember_reasoning() {
+  for (const auto& [provider, answer] : std::exchange(answers_, {}))
+    answer.remember(shared_.reasoning_state, *conversation_, options_.tenant, provider);
+}
+
+// The turn goes on with the same target, which alone can read its state. Each call is charged.
+net::Task<void> FallbackExecutor::continue_turn(TargetCall& first, ReplyOrError& reply) {
+  const std::shared_ptr<PausedTurn> turn = first.turn;
+  ChatRequest request;
+  net::Task<void> copy = run_on_pool(large_, [&] { request = first.request; });
+  co_await copy;
+  std::unique_ptr<schemas::ChatAssembly> collected = std::move(first.collected);
+  for (int number = 1; number < kTurnCallsMax && turn->is_paused(); ++number) {
+    schemas::append_turn(request, turn->next_part(), {});
+    TargetCall next{
+        .candidate = first.candidate, .request = request, .index = first.index, .cancel = first.cancel};
+    next.turn = turn;
+    next.collected = std::move(collected);
+    next.earlier_reasoning = std::move(first.reasoning_state);
+    next.candidate.state->limiter.charge(next.candidate.row->limits, 1, {options_.tenant}, pacing());
+    ReplyOrError part = co_await try_target_call(next);
+    if (!part) {
+      reply = std::move(part);
+      co_return;
+    }
+    charge_usage(next, *part);
+    add_part(*reply, std::move(*part));
+    collected = std::move(next.collected);
+    first.reasoning_state = std::move(next.reasoning_state);
+  }
+  if (!turn->is_paused() || !options_.stream) co_return;
+  schemas::ChatPiece end;
+  end.index = first.index.value_or(0);
+  end.finish_reason = "length";
+  callbacks_.on_piece(std::move(end));
 }
 
 // If the breaker has opened after a failed call, returns that call's error. For a job, returns the breaker's
@@ -170,9 +209,15 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
     target_call.sent = false;
     target_call.cost.sent_anew();
     target_call.received_tokens = 0;
-    target_call.has_uncharged_tokens = false;
+    target_call.opening.clear();
+    target_call.failed_usage.reset();
+    target_call.reasoning_state = target_call.earlier_reasoning;
+    if (target_call.turn) target_call.turn->begin_call();
     ReplyOrError reply = co_await call_once(target_call);
-    if (reply && target_call.checks_schema) {
+    if (!reply && target_call.sent && !reply.error().is_free) charge_broken_call(target_call);
+    if (reply && target_call.turn) take_part(target_call, *reply);
+    const bool is_whole = !target_call.turn || !target_call.turn->is_paused();
+    if (reply && target_call.checked && is_whole) {
       net::Task<void> check = enforce_schema(target_call, reply);
       co_await check;
     }
@@ -191,31 +236,18 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
 
 // One attempt of a TargetCall: request, response, and what the call reveals about the target.
 
-namespace {
-
 using schemas::ChatPiece;
-using schemas::ChatReply;
+
+namespace {
 
 double seconds(std::chrono::steady_clock::duration took) {
   return std::chrono::duration<double>(took).count();
 }
 
-bool is_dropped(const schemas::DroppedParams& dropped, std::string_view name) {
-  return std::any_of(dropped.begin(), dropped.end(), [&](const schemas::DroppedParam& each) {
-    return each.name == name && each.how == schemas::DroppedParam::How::kDropped;
-  });
-}
-
-std::size_t sent_bytes(const ChatReply& reply) {
-  std::size_t bytes = 0;
-  for (const schemas::ChatChoice& each : reply.choices) bytes += each.content ? each.content->size() : 0;
-  return bytes;
-}
-
 }  // namespace
 
 base::Result<providers::WireRequest> FallbackExecutor::prepare(TargetCall& target_call) {
-  if (options_.stream && large_) target_call.prompt_tokens = estimated_prompt(target_call.request);
+  if (large_) target_call.prompt_tokens = prompt_tokens(target_call);
   const providers::Target& target = target_call.candidate.row->target;
   target_call.cost.max = max_cost(*target_call.candidate.row, target_call.request);
   if (is_mock(target_call.candidate)) {
@@ -223,9 +255,7 @@ base::Result<providers::WireRequest> FallbackExecutor::prepare(TargetCall& targe
     none.dropped = dropped_by(target, target_call.request);
     return none;
   }
-  const providers::Translation& translation = providers::translation(target.preset->family);
-  base::Result<providers::WireRequest> wire =
-      translation.chat_request(target, target_call.request, options_.stream);
+  base::Result<providers::WireRequest> wire = translated(target, target_call.request, options_.stream);
   if (wire) {
     schemas::DroppedParams& dropped = wire->dropped;
     dropped.insert(dropped.begin(), target_call.request.dropped.begin(), target_call.request.dropped.end());
@@ -260,9 +290,10 @@ net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCal
     co_return honoured.error();
   pass = target_call.candidate.breaker().admit(Clock::now());
   if (!pass) co_return skip_open_target(target_call);
-  net::Task<bool> ask = may_send(shared_.loop, callbacks_.before_sending, target_call.candidate.model->name,
-                                 charges_, target_call.cost, target_call.cancel);
-  const bool go = co_await ask;
+  net::Task<bool> permission =
+      may_send(shared_.loop, callbacks_.before_sending, target_call.candidate.model->name, charges_,
+               target_call.cost, target_call.cancel);
+  const bool go = co_await permission;
   if (!go) {
     target_call.candidate.breaker().withdraw(*pass);
     co_return net::cancelled();
@@ -278,7 +309,10 @@ net::Task<ReplyOrError> FallbackExecutor::call_once(TargetCall& target_call) {
   EarlyReply refused = co_await prepare_call(target_call, wire, pass);
   if (refused) co_return std::move(*refused);
   target_call.sent = true;
-  target_call.checks_schema = options_.schema && !is_dropped(wire->dropped, "response_format");
+  if (wire->may_pause && !target_call.turn) target_call.turn = std::make_shared<PausedTurn>();
+  uncharged_.insert(&target_call);
+  target_call.names = std::move(wire->names);
+  if (options_.schema) target_call.checked = checked_parts(*options_.schema, *wire);
   head_.model = target_call.candidate.model->name;
   head_.dropped = wire->dropped;
   head_.reports_usage = providers::reports_usage(target_call.candidate.row->target.preset->dialect);
@@ -290,7 +324,10 @@ net::Task<ReplyOrError> FallbackExecutor::call_once(TargetCall& target_call) {
     target_call.candidate.breaker().withdraw(*pass);
     co_return net::cancelled();
   }
-  if (!*reply && reply->error().is_free) charges_.set_cost(target_call.cost, 0);
+  if (!*reply && reply->error().is_free) {
+    charges_.set_cost(target_call.cost, 0);
+    uncharged_.erase(&target_call);
+  }
   report_to_breaker(shared_, *registry_, target_call.candidate, *pass, *reply ? nullptr : &reply->error(),
                     Clock::now() - began);
   co_return std::move(*reply);
@@ -301,8 +338,7 @@ net::Task<std::optional<ReplyOrError>> FallbackExecutor::exchange(TargetCall& ta
   const auto begin = [&](std::function<void(ReplyOrError)> done) -> std::function<void()> {
     call = start(target_call, *wire, std::move(done));
     wire.reset();
-    if (options_.stream && !large_)
-      target_call.prompt_tokens = estimated_prompt(target_call.request);  // sent already
+    if (options_.stream) target_call.prompt_tokens = prompt_tokens(target_call);  // sent already
     calls_.insert(call);
     return [call] { call->cancel(); };
   };
@@ -313,14 +349,18 @@ net::Task<std::optional<ReplyOrError>> FallbackExecutor::exchange(TargetCall& ta
     net::Task<void> read = read_on_pool(target_call, *reply);
     co_await read;
   }
+  if (reply && *reply) restore_names(target_call, **reply);
+  if (reply && *reply && !target_call.turn) end_paused(**reply);
   co_return reply;
 }
 
 net::Task<void> FallbackExecutor::read_on_pool(TargetCall& target_call, ReplyOrError& reply) {
   const std::string body = std::exchange(target_call.unparsed_body, {});
   const providers::Target& target = target_call.candidate.row->target;
-  net::Task<void> read = run_on_pool(
-      true, [&] { reply = providers::translation(target.preset->family).chat_reply(target, body); });
+  net::Task<void> read = run_on_pool(true, [&] {
+    reply = providers::translation(target.preset->family).chat_reply(target, body);
+    if (!reply) target_call.failed_usage = providers::rejected_usage(target, body);
+  });
   co_await read;
 }
 
@@ -331,19 +371,17 @@ net::Task<void> FallbackExecutor::run_on_pool(bool is_large, std::function<void(
 // An answer that breaks the schema is still paid for.
 net::Task<void> FallbackExecutor::enforce_schema(TargetCall& target_call, ReplyOrError& reply) {
   const ChatReply streamed = target_call.collected ? target_call.collected->take() : ChatReply();
-  const ChatReply& answer = options_.stream ? streamed : *reply;
+  const bool is_part = target_call.turn && target_call.turn->is_continued();
+  const ChatReply& answer = options_.stream || is_part ? streamed : *reply;
   base::Status fits;
-  net::Task<void> check = run_on_pool(options_.schema->steps(sent_bytes(answer)) > kSmallJson,
-                                      [&] { fits = options_.schema->check(answer); });
+  net::Task<void> check = run_on_pool(options_.schema->steps(checked_bytes(answer)) > kSmallJson,
+                                      [&] { fits = options_.schema->check(answer, target_call.checked); });
   co_await check;
   target_call.collected_bytes = 0;
   if (fits) co_return;
   charge_usage(target_call, *reply);
-  target_call.tokens = 0;
-  target_call.received_tokens = 0;
-  target_call.has_uncharged_tokens = false;
-  target_call.reasoning_state = {};
   reply = std::move(fits.error());
+  reply.error().is_permanent = is_part;  // the earlier parts cannot be repeated
 }
 
 std::shared_ptr<providers::Call> FallbackExecutor::start(TargetCall& target_call,
@@ -352,13 +390,14 @@ std::shared_ptr<providers::Call> FallbackExecutor::start(TargetCall& target_call
   providers::CallHandlers handlers;
   handlers.on_pieces = [this, &target_call](std::vector<ChatPiece>&& pieces) {
     for (ChatPiece& piece : pieces) receive(target_call, std::move(piece));
-    callbacks_.on_pause();
+    if (target_call.begun) callbacks_.on_pause();
   };
   handlers.is_ready = callbacks_.is_ready;
   handlers.on_unparsed = [&target_call, done](std::string body) {
     target_call.unparsed_body = std::move(body);
     done(ChatReply());
   };
+  handlers.on_failed_usage = [&target_call](auto usage) { target_call.failed_usage = std::move(usage); };
   handlers.on_done = std::move(done);
   const providers::Target& target = target_call.candidate.row->target;
   if (is_mock(target_call.candidate))
@@ -369,26 +408,49 @@ std::shared_ptr<providers::Call> FallbackExecutor::start(TargetCall& target_call
                                options_.stream, {}, std::move(handlers));
 }
 
+void FallbackExecutor::restore_names(TargetCall& target_call, ChatReply& reply) {
+  target_call.names.restore(reply);
+  for (ChatPiece& piece : target_call.names.take_held()) receive(target_call, std::move(piece));
+}
+
+// Many upstreams begin with a piece that has only the role. Until there is content, another call may still
+// answer the request.
 void FallbackExecutor::receive(TargetCall& target_call, ChatPiece&& piece) {
+  if (!target_call.begun && is_blank(piece)) return target_call.opening.push_back(std::move(piece));
   const bool is_first = !std::exchange(target_call.begun, true);
   begun_ = true;
+  for (ChatPiece& each : std::exchange(target_call.opening, {})) deliver(target_call, std::move(each));
+  deliver(target_call, std::move(piece));
+  if (!is_first) return;
+  if (!target_call.index && !target_call.turn && callbacks_.on_begun) callbacks_.on_begun(large_);
+}
+
+void FallbackExecutor::deliver(TargetCall& target_call, ChatPiece&& piece) {
+  target_call.names.restore(piece);
   target_call.received_tokens += estimated_completion(piece);
-  target_call.has_uncharged_tokens = true;
+  if (!target_call.turn) end_paused(piece);
+  if (target_call.turn && !target_call.turn->take(piece)) return;
   target_call.reasoning_state.receive(piece);
-  if (target_call.checks_schema) collect(target_call, piece);
+  if (target_call.checked) collect(target_call, piece);
   if (target_call.index) piece.index = *target_call.index;
   callbacks_.on_piece(std::move(piece));
   if (!std::exchange(first_token_sent_, true))
     shared_.upstream_metrics.first_token(*registry_, target_call.candidate.model->name,
                                          seconds(Clock::now() - began_));
-  if (!is_first) return;
-  if (!target_call.index && callbacks_.on_begun) callbacks_.on_begun(large_);
+}
+
+// Of a whole reply. The parts of a turn are checked together.
+void FallbackExecutor::take_part(TargetCall& target_call, ChatReply& reply) {
+  if (options_.stream) return;
+  PausedTurn& turn = *target_call.turn;
+  const ChatPiece part = turn.take(reply);
+  if (target_call.checked && (turn.is_paused() || turn.is_continued())) collect(target_call, part);
 }
 
 // Keeps only as much as is checked. A longer answer fails the check by its length.
 void FallbackExecutor::collect(TargetCall& target_call, const ChatPiece& piece) {
   if (target_call.collected_bytes > kDocumentBytesMax) return;
-  target_call.collected_bytes += piece.content ? piece.content->size() : 0;
+  target_call.collected_bytes += checked_bytes(piece);
   if (!target_call.collected) target_call.collected = std::make_unique<schemas::ChatAssembly>();
   target_call.collected->add(piece);
 }
@@ -397,26 +459,28 @@ void FallbackExecutor::charge_usage(TargetCall& target_call, ChatReply& reply) {
   if (!reply.usage) {
     const std::int64_t completion =
         options_.stream ? target_call.received_tokens : estimated_completion(reply);
-    const std::int64_t prompt =
-        target_call.begun ? target_call.prompt_tokens : estimated_prompt(target_call.request);
-    reply.usage = estimated_usage(prompt, completion);
+    reply.usage = estimated_usage(prompt_tokens(target_call), completion);
   }
-  target_call.reasoning_state.receive(reply);
-  target_call.reasoning_state.remember(shared_.reasoning_state, options_.tenant,
-                                       target_call.candidate.row->target.preset->name);
   answered_ = true;
-  const auto paid = inference::charge_usage(shared_, *registry_, target_call.candidate, *reply.usage,
-                                            {options_.tenant, target_call.tokens, pacing()});
+  uncharged_.erase(&target_call);
+  charges_.add_tokens(reply.usage->total);
+  const auto paid =
+      inference::charge_usage(shared_, *registry_, target_call.candidate, *reply.usage,
+                              {options_.tenant, std::exchange(target_call.tokens, 0), pacing()});
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
   if (const auto cost = certain_cost(target_call.candidate.row->price, *reply.usage))
     charges_.set_cost(target_call.cost, *cost);
 }
 
-// The pieces of a stream that broke off or was cancelled are paid for; their usage is estimated.
-void FallbackExecutor::charge_broken_stream(TargetCall& target_call) {
-  target_call.reasoning_state = {};
+// A call that failed, broke off or was cancelled is paid for, whole or streamed.
+void FallbackExecutor::charge_broken_call(TargetCall& target_call) {
+  const providers::FailedUsage known =
+      target_call.failed_usage ? *target_call.failed_usage : providers::FailedUsage();
+  const std::int64_t received = target_call.received_tokens + known.content_tokens;
   ChatReply none;
+  none.usage =
+      failed_usage(known.reported, estimated_usage(prompt_tokens(target_call), received), options_.stream);
   charge_usage(target_call, none);
 }
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "ai/inference/chat/chat_shared.h"
+#include "ai/inference/chat/paused_turn.h"
+#include "ai/inference/chat/reply_or_error.h"
 #include "ai/inference/routing/attempts.h"
 #include "ai/inference/routing/price.h"
 #include "ai/inference/schema/reply_schema.h"
@@ -17,31 +19,14 @@
 
 namespace millrace::inference {
 
-// A base::Result on the heap, to keep coroutine frames small. A moved-from object must not be used.
-class [[nodiscard]] ReplyOrError {
- public:
-  using Outcome = base::Result<schemas::ChatReply>;
-  ReplyOrError(Outcome outcome) : outcome_(std::make_unique<Outcome>(std::move(outcome))) {}
-  ReplyOrError(schemas::ChatReply reply) : outcome_(std::make_unique<Outcome>(std::move(reply))) {}
-  ReplyOrError(base::Error error) : outcome_(std::make_unique<Outcome>(std::move(error))) {}
-
-  explicit operator bool() const { return outcome_->has_value(); }
-  schemas::ChatReply& operator*() { return **outcome_; }
-  schemas::ChatReply* operator->() { return &**outcome_; }
-  base::Error& error() { return outcome_->error(); }
-  const base::Error& error() const { return outcome_->error(); }
-
- private:
-  std::unique_ptr<Outcome> outcome_;
-};
-
 // Callbacks from upstream calls to their run. Must not block.
 struct AttemptCallbacks {
   std::function<void(schemas::ChatPiece&&)> on_piece;  // streams only
   std::function<void()> on_pause;                      // after each batch of pieces that arrived together
   std::function<bool()> is_ready;
   BeforeSending before_sending;
-  // After the first piece, if the request has only one call. The request is not read after that. May be null.
+  // After the first piece with content, if the request has only one call. The request is not read after that.
+  // Not called if the provider may pause its turn, which takes further calls. May be null.
   std::function<void(bool is_large)> on_begun = {};
 };
 
@@ -63,9 +48,11 @@ class FallbackExecutor {
   // A later request of the same run starts at the target that answered the previous one. For a stream the
   // reply has no choices. Its usage is always set.
   net::Task<ReplyOrError> request_reply(schemas::ChatRequest& request);
+  // Keeps the reasoning state of the last answer, which the client gets.
+  void remember_reasoning();
   const ChatHead& head() const { return head_; }  // of the last call
   std::optional<double> cost_usd() const;         // of all answers; nullopt: the price of one is unknown
-  schemas::NanoUsd charged() const { return charges_.total(); }
+  schemas::Charge charged() const;                // as ChatRun::charged
   void resume();
 
  private:
@@ -79,18 +66,22 @@ class FallbackExecutor {
     const schemas::ChatRequest& request;  // valid until the answer has begun
     std::optional<int> index;             // of the choice, if each choice has a separate call
     net::Cancel& cancel;
-    Clock::time_point began = Clock::now();  // when the limits admitted it
-    bool sent = false, begun = false;        // state of the newest call
-    std::int64_t tokens = 0;                 // charged to the limits
-    std::int64_t prompt_tokens = 0;          // estimated; set when the answer has begun
-    std::int64_t received_tokens = 0;        // in the pieces of the newest call
-    bool has_uncharged_tokens = false;       // received tokens and their prompt are not yet charged
-    Charges::Call cost = {};                 // of the newest call
+    Clock::time_point began = Clock::now();          // when the limits admitted it
+    bool sent = false, begun = false;                // state of the newest call
+    std::int64_t tokens = 0;                         // charged to the limits
+    std::optional<std::int64_t> prompt_tokens = {};  // estimated; set at the latest when the answer begins
+    std::int64_t received_tokens = 0;                // in the pieces of the newest call
+    std::unique_ptr<providers::FailedUsage> failed_usage = {};  // of the newest call, if it is known
+    Charges::Call cost = {};                                    // of the newest call
     ReasoningStateReader reasoning_state = {};
-    std::string unparsed_body = {};  // body of a large reply, not parsed yet
-    bool checks_schema = false;      // keeps the pieces, because this target receives a schema to check
+    ReasoningStateReader earlier_reasoning = {};  // that of the earlier parts of a paused turn
+    std::string unparsed_body = {};               // body of a large reply, not parsed yet
+    providers::WireNames names = {};              // of the newest call
+    ReplySchema::Parts checked = {};  // of the answer of this target; its pieces are kept for this
+    std::vector<schemas::ChatPiece> opening = {};           // pieces before the first content
     std::unique_ptr<schemas::ChatAssembly> collected = {};  // the kept pieces
     std::size_t collected_bytes = 0;
+    std::shared_ptr<PausedTurn> turn = {};  // set if the provider may pause the turn; of all its calls
   };
   net::Task<ReplyOrError> request_target(const TargetCandidate& candidate, schemas::ChatRequest& request);
   net::Task<ReplyOrError> call_many(const TargetCandidate& candidate, const schemas::ChatRequest& request);
@@ -100,6 +91,8 @@ class FallbackExecutor {
   using EarlyReply = std::optional<ReplyOrError>;  // set: stop here with this result
   net::Task<EarlyReply> enter(TargetCall& target_call);
   net::Task<ReplyOrError> try_target_call(TargetCall& target_call);
+  net::Task<void> continue_turn(TargetCall& first, ReplyOrError& reply);
+  void take_part(TargetCall& target_call, schemas::ChatReply& reply);
   net::Task<ReplyOrError> call_once(TargetCall& target_call);
   net::Task<EarlyReply> prepare_call(TargetCall& target_call, WirePtr& wire,
                                      std::optional<Breaker::Pass>& pass);
@@ -117,9 +110,12 @@ class FallbackExecutor {
   std::shared_ptr<providers::Call> start(TargetCall& target_call, providers::WireRequest& wire,
                                          std::function<void(ReplyOrError)> done);
   void receive(TargetCall& target_call, schemas::ChatPiece&& piece);
+  void deliver(TargetCall& target_call, schemas::ChatPiece&& piece);
+  void restore_names(TargetCall& target_call, schemas::ChatReply& reply);
   void collect(TargetCall& target_call, const schemas::ChatPiece& piece);
   void charge_usage(TargetCall& target_call, schemas::ChatReply& reply);
-  void charge_broken_stream(TargetCall& target_call);
+  void charge_broken_call(TargetCall& target_call);
+  static std::int64_t prompt_tokens(const TargetCall& target_call);
 
   ChatShared& shared_;
   RegistryPtr registry_;
@@ -128,6 +124,10 @@ class FallbackExecutor {
   AttemptCallbacks callbacks_;
   net::Cancel& cancel_;
   Clock::time_point began_ = Clock::now();
+  // As the client sent it: later requests of a run have turns that the client does not get.
+  std::optional<Conversation> conversation_;
+  FilledState filled_state_;                                                // of the request
+  std::vector<std::pair<std::string_view, ReasoningStateReader>> answers_;  // to the last one, by provider
   std::size_t first_ = 0;  // index of the target to start with
   bool large_ = false;     // the current request is large
   bool begun_ = false;     // a piece of the current request has arrived
@@ -137,6 +137,7 @@ class FallbackExecutor {
   Charges charges_;
   bool priced_ = true, answered_ = false;
   std::set<std::shared_ptr<providers::Call>> calls_;
+  std::set<const TargetCall*> uncharged_;  // sent; their tokens are not in `charges_` yet
 };
 
 }  // namespace millrace::inference

@@ -1,80 +1,95 @@
 #pragma once
-#include <compare>
-#include <cstdint>
+#include <cstddef>
 #include <list>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "ai/inference/chat/conversation.h"
 #include "schemas/chat/chat_reply.h"
 #include "schemas/chat/chat_request.h"
 
 namespace millrace::inference {
 
-// Identifies a call for which state is kept. The ids of Anthropic and Gemini are unique. Other providers
-// number their calls anew in each conversation, so `digest` is a hash of the last user's text and of the
-// call's name and arguments; for the first two it is 0.
-struct StateKey {
-  std::string tenant, call_id;
-  std::uint64_t digest = 0;
-  friend auto operator<=>(const StateKey&, const StateKey&) = default;
-};
-
-// State that providers require back together with their tool calls, such as signatures of thoughts. Keyed by
-// tenant and call, because clients do not send the state back. The least recently used entries are evicted
-// first. Loop thread only.
+// State that providers require back together with their tool calls, such as signatures of thoughts. Clients
+// do not send it back. It is found by the digests of an answer's calls, which cover the whole conversation
+// before them, because ids of calls may repeat: in other conversations and in later turns. If answers of one
+// provider with different states have the same digest, none of them is filled in. The least recently used
+// entries are evicted first. Loop thread only.
 class ReasoningStateCache {
  public:
   explicit ReasoningStateCache(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  void remember(const StateKey& key, std::string_view provider, const std::string& text);
-  // Adds the state to the assistant messages of `request` that `provider` produced for this tenant. Removes
-  // it from those that another provider produced. Leaves messages of unknown origin unchanged.
-  void fill(schemas::ChatRequest& request, std::string_view provider);
+  // `calls`: all calls of one answer.
+  void remember(const std::string& tenant, const std::vector<CallDigest>& calls, std::string_view provider,
+                const std::string& text);
+  // Adds the state to the assistant messages of `request` that `provider` produced for this tenant, unless
+  // they have one. `conversation`: of the messages that the client has sent, which `request` begins with.
+  // Returns the indices of these messages.
+  std::vector<std::size_t> fill(schemas::ChatRequest& request, const Conversation& conversation,
+                                std::string_view provider);
   std::size_t bytes() const { return bytes_; }
 
  private:
   struct Entry {
-    StateKey key;
-    std::string provider, text;
+    std::vector<CallDigest> calls;
+    std::string tenant, provider, text;  // text: empty if the state is ambiguous
     std::size_t bytes() const {
-      return (key.tenant.size() + key.call_id.size()) * 2 + text.size() + kEntryBytes;
+      return tenant.size() + text.size() + calls.size() * kCallBytes + kEntryBytes;
     }
   };
-  static constexpr std::size_t kEntryBytes = 256;  // overhead of an entry besides its texts
-  const Entry* find(const StateKey& key);
-  void forget(std::list<Entry>::iterator entry);
+  using Entries = std::list<Entry>;
+  static constexpr std::size_t kEntryBytes = 256;  // overhead of an entry besides its texts and calls
+  static constexpr std::size_t kCallBytes = 128;   // of one call: its digest, and its node in the map
+  using Key = std::pair<std::string, CallDigest>;  // provider and call
+  const Entry* find(const std::string& tenant, std::string_view provider,
+                    const std::vector<CallDigest>& calls);
+  void forget(Entries::iterator entry);
 
   std::size_t bytes_max_, bytes_ = 0;
-  std::list<Entry> entries_;  // most recently used first
-  std::map<StateKey, std::list<Entry>::iterator> by_key_;
+  Entries entries_;  // most recently used first
+  std::map<Key, Entries::iterator> by_call_;
 };
 
-// Collects the state from the pieces or choices of one answer; `remember` stores it at the end.
+// What one request of a run gets from the cache. When it goes to another provider, the state of the provider
+// before is removed. One per run; the calls have the same conversation.
+class FilledState {
+ public:
+  explicit FilledState(ReasoningStateCache& cache) : cache_(cache) {}
+  void fill(schemas::ChatRequest& request, const Conversation& conversation, std::string_view provider);
+
+ private:
+  ReasoningStateCache& cache_;
+  std::string provider_;
+  std::vector<std::size_t> messages_;  // that have state of provider_
+};
+
+// Collects the state and the calls from the pieces or choices of one answer; `remember` stores them at the
+// end, if the calls have at most kCallTextMax bytes.
 class ReasoningStateReader {
  public:
-  ReasoningStateReader() = default;
-  explicit ReasoningStateReader(const schemas::ChatRequest& request);  // that is answered
+  static constexpr std::size_t kCallTextMax = 1u << 20;
 
   void receive(const schemas::ChatPiece& piece);
   void receive(const schemas::ChatReply& reply);
-  void remember(ReasoningStateCache& cache, const std::string& tenant, std::string_view provider) const;
+  // `conversation`: that was answered.
+  void remember(ReasoningStateCache& cache, const Conversation& conversation, const std::string& tenant,
+                std::string_view provider) const;
 
  private:
   struct Call {
-    std::string id;
-    std::uint64_t digest;
+    std::string id, type, name, arguments;
   };
   struct Collected {
     std::map<int, Call> calls;
     std::string text;
   };
-  void receive(Collected& choice, int index, const std::string& id, std::string_view name,
-               std::string_view arguments) const;
+  void receive(Collected& choice, const schemas::ToolCallPiece& piece);
 
-  std::uint64_t conversation_ = 0;
   std::map<int, Collected> choices_;
+  std::size_t call_bytes_ = 0;
 };
 
 }  // namespace millrace::inference

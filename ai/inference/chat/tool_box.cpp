@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "ai/providers/json_access.h"
+#include "schemas/json/json_body.h"
+#include "schemas/json/json_text.h"
 #include "schemas/json/url_text.h"
 
 namespace millrace::inference {
@@ -27,14 +31,7 @@ std::string ToolNames::name(std::string_view server, std::string_view tool) {
   std::string prefix = cleaned(server);
   const std::string own = cleaned(tool);
   if (prefix.size() + 2 + own.size() > kNameMax && prefix.size() > kServerMax) prefix.resize(kServerMax);
-  std::string whole = prefix + "__" + own;
-  whole.resize(std::min(whole.size(), kNameMax));
-  std::string name = whole;
-  for (int number = 2; !taken_.insert(name).second; ++number) {
-    const std::string suffix = "_" + std::to_string(number);
-    name = whole.substr(0, kNameMax - suffix.size()) + suffix;
-  }
-  return name;
+  return names_.add(prefix + "__" + own);
 }
 
 namespace {
@@ -75,6 +72,13 @@ void add_left_out(ToolReport& report, const std::string& server, const std::vect
                            "correct the server's list of tools; its other tools are used"});
 }
 
+// Numbers of the schema keep their spelling.
+Json schema_of(const McpTool& tool) {
+  std::string text = tool.input_schema;
+  auto read = schemas::read_json(text, schemas::kJsonValuesMax, schemas::Numbers::kSpelled);
+  return read ? schemas::whole(*std::move(read)) : Json{{"type", "object"}, {"properties", Json::object()}};
+}
+
 Json tool_json(const std::string& name, const McpTool& tool, Json schema) {
   Json function{{"name", name}};
   if (!tool.description.empty()) function["description"] = tool.description;
@@ -82,18 +86,22 @@ Json tool_json(const std::string& name, const McpTool& tool, Json schema) {
   return Json{{"type", "function"}, {"function", std::move(function)}};
 }
 
-void reserve_names(const Json& tools, ToolNames& names) {
+std::set<std::string> names_of(const Json& tools) {
+  std::set<std::string> names;
   for (const Json& tool : tools) {
     for (const char* kind : {"function", "custom"}) {
       const auto found = tool.find(kind);
-      if (found != tool.end() && found->is_object()) names.reserve(found->value("name", ""));
+      if (found != tool.end() && found->is_object()) names.insert(found->value("name", ""));
     }
   }
+  return names;
 }
 
+constexpr std::size_t kToolsShown = 32;  // in the error of a call of no tool
+
 bool is_object(const std::string& text) {
-  const Json value = Json::parse(text, nullptr, false);
-  return value.is_object();
+  const std::optional<Json> value = providers::parse_wire(text);
+  return value && value->is_object();
 }
 
 void refuse(McpToolResult& mcp_result, std::string why) {
@@ -115,8 +123,8 @@ ToolResult tool_result(const ToolCall& call, McpToolResult& result) {
   return {call.id, result.is_error ? "Error: " + result.result : result.result, std::move(result.pictures)};
 }
 
-std::size_t bytes_of(const McpToolResult& result) {
-  std::size_t bytes = result.result.size();
+std::size_t picture_bytes(const McpToolResult& result) {
+  std::size_t bytes = 0;
   for (const std::string& picture : result.pictures) bytes += picture.size();
   return bytes;
 }
@@ -191,16 +199,16 @@ net::Task<void> ToolBox::open(ChatRequest& request, ToolReport& report) {
 void ToolBox::add_tools(ChatRequest& request, ToolReport& report) {
   Json tools = request.body.value("tools", Json::array());
   ToolNames names;
-  reserve_names(tools, names);
+  client_tools_ = names_of(tools);
+  for (const std::string& name : client_tools_) names.reserve(name);
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     Server& server = servers_[i];
     if (!server.list_status) add_error(report, server.name, server.list_status.error());
     add_left_out(report, server.name, server.listed.left_out);
     std::ranges::sort(server.listed.tools, {}, &McpTool::name);
     for (const McpTool& tool : server.listed.tools) {
-      Json schema = Json::parse(tool.input_schema, nullptr, false);
       const std::string name = names.name(server.name, tool.name);
-      tools.push_back(tool_json(name, tool, std::move(schema)));
+      tools.push_back(tool_json(name, tool, schema_of(tool)));
       tools_.emplace(name, Tool{i, tool.name});
     }
   }
@@ -232,29 +240,58 @@ net::Task<void> ToolBox::call_one(const ToolCall& call, McpToolResult& mcp_resul
   bound_bytes(mcp_result);
 }
 
+// A picture that does not fit is only described in the text.
 void ToolBox::bound_bytes(McpToolResult& mcp_result) {
-  const bool fits = bytes_of(mcp_result) <= kResultBytesMax - std::min(result_bytes_, kResultBytesMax);
+  const bool fits = mcp_result.result.size() <= kResultBytesMax - std::min(result_bytes_, kResultBytesMax);
   if (!fits) refuse(mcp_result, too_many_bytes());
-  result_bytes_ += bytes_of(mcp_result);
+  result_bytes_ += mcp_result.result.size();
+  const bool pictures_fit = picture_bytes(mcp_result) <= kPictureBytesMax - picture_bytes_;
+  if (!fits || !pictures_fit) mcp_result.pictures.clear();
+  picture_bytes_ += picture_bytes(mcp_result);
 }
 
-void ToolBox::refuse_excess_call(const ToolCall& call, McpToolResult& mcp_result) const {
+void ToolBox::refuse_call(const ToolCall& call, std::string_view why, McpToolResult& mcp_result) const {
   describe(call, mcp_result);
-  refuse(mcp_result, too_many_calls());
+  refuse(mcp_result, std::string(why));
+}
+
+void ToolBox::skip(const std::vector<ToolCall>& calls, std::string_view reason, ToolReport& report) const {
+  for (const ToolCall& call : calls) {
+    if (has(call.name)) refuse_call(call, reason, report.results.emplace_back());
+  }
+}
+
+std::string ToolBox::no_tool(const std::string& name) const {
+  std::string text = "there is no tool '" + std::string(schemas::cut_text(name, ToolNames::kNameMax)) + "'";
+  if (tools_.empty()) return text;
+  text += "; the tools are ";
+  std::size_t shown = 0;
+  for (const auto& [known, tool] : tools_) {
+    if (shown++ == kToolsShown) return text += ", ...";
+    text.append(shown == 1 ? "'" : ", '").append(known).append("'");
+  }
+  return text;
 }
 
 net::Task<std::vector<ToolResult>> ToolBox::call(std::vector<ToolCall> calls, ToolReport& report) {
   std::vector<McpToolResult> mcp_result(calls.size());
   std::vector<net::Task<void>> tasks;
   tasks.reserve(std::min(calls.size(), kCallsPerTurn));
-  for (std::size_t i = 0; i < std::min(calls.size(), kCallsPerTurn); ++i)
-    tasks.push_back(call_one(calls[i], mcp_result[i]));
-  for (std::size_t i = kCallsPerTurn; i < calls.size(); ++i) refuse_excess_call(calls[i], mcp_result[i]);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (!has(calls[i].name)) {
+      refuse(mcp_result[i], no_tool(calls[i].name));
+    } else if (tasks.size() == kCallsPerTurn) {
+      refuse_call(calls[i], too_many_calls(), mcp_result[i]);
+    } else {
+      tasks.push_back(call_one(calls[i], mcp_result[i]));
+    }
+  }
   net::Task<void> all = net::all(std::move(tasks), kCallsAtOnce);
   co_await all;
   std::vector<ToolResult> results;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     results.push_back(tool_result(calls[i], mcp_result[i]));
+    if (!has(calls[i].name)) continue;
     report.executed.push_back(calls[i].name);
     report.results.push_back(std::move(mcp_result[i]));
   }

@@ -1,12 +1,12 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ai/inference/chat/chat_shared.h"
+#include "ai/providers/unique_names.h"
 
 namespace millrace::inference {
 
@@ -16,11 +16,11 @@ class ToolNames {
  public:
   static constexpr std::size_t kNameMax = 64;
 
-  void reserve(std::string name) { taken_.insert(std::move(name)); }  // reserves a name of a client tool
+  void reserve(std::string_view name) { names_.take(name); }  // reserves a name of a client tool
   std::string name(std::string_view server, std::string_view tool);
 
  private:
-  std::set<std::string> taken_;
+  providers::UniqueNames names_{kNameMax};
 };
 
 // The tools of the servers that one request names. If a server fails, the report lists it and the request
@@ -28,8 +28,10 @@ class ToolNames {
 class ToolBox {
  public:
   static constexpr std::size_t kCallsAtOnce = 8;
-  static constexpr std::size_t kCallsPerTurn = 64;          // further calls get an error as their result
-  static constexpr std::size_t kResultBytesMax = 8u << 20;  // of all results of a request; the same beyond it
+  static constexpr std::size_t kCallsPerTurn = 64;  // further calls get an error as their result
+  // Of the texts of all results of a request; the same beyond it.
+  static constexpr std::size_t kResultBytesMax = 8u << 20;
+  static constexpr std::size_t kPictureBytesMax = 8u << 20;  // of their pictures; more are left out
   ToolBox(ChatShared& shared, const Registry& registry, net::Cancel& cancel)
       : shared_(shared), registry_(registry), cancel_(cancel) {}
   ~ToolBox();  // closes the sessions
@@ -40,10 +42,15 @@ class ToolBox {
   // always give the same order.
   net::Task<void> open(schemas::ChatRequest& request, schemas::ToolReport& report);
   bool has(const std::string& name) const { return tools_.contains(name); }
-  // The results, in the order of the calls. If a call fails or exceeds a bound, its result is a text that
-  // reports this to the model.
+  // The client's request defines such a tool.
+  bool is_of_client(const std::string& name) const { return client_tools_.contains(name); }
+  // The results, in the order of the calls. If a call fails, exceeds a bound or names no tool, its result is
+  // a text that reports this to the model.
   net::Task<std::vector<schemas::ToolResult>> call(std::vector<schemas::ToolCall> calls,
                                                    schemas::ToolReport& report);
+  // Reports calls that are not run.
+  void skip(const std::vector<schemas::ToolCall>& calls, std::string_view reason,
+            schemas::ToolReport& report) const;
 
  private:
   struct Server {
@@ -63,7 +70,9 @@ class ToolBox {
   void add_tools(schemas::ChatRequest& request, schemas::ToolReport& report);
   net::Task<void> call_one(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result);
   const Tool& describe(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result) const;
-  void refuse_excess_call(const schemas::ToolCall& call, schemas::McpToolResult& mcp_result) const;
+  void refuse_call(const schemas::ToolCall& call, std::string_view why,
+                   schemas::McpToolResult& mcp_result) const;
+  std::string no_tool(const std::string& name) const;
   void bound_bytes(schemas::McpToolResult& mcp_result);
 
   ChatShared& shared_;
@@ -71,7 +80,9 @@ class ToolBox {
   net::Cancel& cancel_;
   std::vector<Server> servers_;
   std::size_t result_bytes_ = 0;       // of all turns
+  std::size_t picture_bytes_ = 0;      // the same
   std::map<std::string, Tool> tools_;  // by the name that is sent to the model
+  std::set<std::string> client_tools_;
 };
 
 }  // namespace millrace::inference

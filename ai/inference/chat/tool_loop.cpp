@@ -1,51 +1,83 @@
 #include "ai/inference/chat/tool_loop.h"
 
-#include <array>
 #include <utility>
 
+#include "ai/providers/citations.h"
 #include "platform/net/http/http_task.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::inference {
 
 using schemas::ChatPiece;
+using schemas::Json;
 using schemas::ToolCallPiece;
+
+namespace {
+
+constexpr std::string_view kBetweenTurns = "\n\n";
+
+// Moves the lists out of the members of an object. Either is null afterwards if it has no members.
+Json take_lists(Json& members) {
+  Json lists, others;
+  for (auto& [name, value] : members.items()) {
+    Json& to = value.is_array() ? lists : others;
+    to[name] = std::move(value);
+  }
+  members = std::move(others);
+  return lists;
+}
+
+}  // namespace
 
 void TurnFilter::begin(bool all_calls) {
   all_calls_ = all_calls;
   calls_.clear();
   next_index_ = 0;
+  if (last_text_only_) characters_ = 0;
+  held_.clear();
   sent_before_ = characters_;
+  has_text_ = false;
+  reasoned_before_ = reasoned_before_ || std::exchange(has_reasoning_, false);
   turn_.take();
+}
+
+void TurnFilter::separate(ChatPiece& piece) {
+  if (!piece.reasoning.empty() && !std::exchange(has_reasoning_, true) && reasoned_before_)
+    piece.reasoning.insert(0, kBetweenTurns);
+  if (!piece.content || piece.content->empty()) return;
+  if (!std::exchange(has_text_, true) && characters_ > 0) {
+    piece.content->insert(0, kBetweenTurns);
+    sent_before_ += kBetweenTurns.size();
+  }
+  characters_ += schemas::characters(*piece.content);
+}
+
+void TurnFilter::hold(ChatPiece& piece) {
+  ChatPiece held;
+  held.index = piece.index;
+  held.extra = std::exchange(piece.extra, nullptr);
+  if (last_text_only_) {
+    held.content = std::exchange(piece.content, std::nullopt);
+    held.refusal = std::exchange(piece.refusal, std::nullopt);
+    held.logprobs = std::exchange(piece.logprobs, nullptr);
+  } else {
+    piece.extra = take_lists(held.extra);
+  }
+  if (!is_empty(held)) held_.push_back(std::move(held));
 }
 
 std::optional<ChatPiece> TurnFilter::filter_piece(ChatPiece&& piece) {
   turn_.add(piece);
-  if (piece.content) characters_ += schemas::characters(*piece.content);
-  if (sent_before_ > 0 && piece.extra.is_object()) count_from_first_turn(piece);
+  separate(piece);
+  providers::move_citations(piece.extra, sent_before_);
   piece.finish_reason.clear();
+  piece.reasoning_state.clear();  // not for clients
   std::vector<ToolCallPiece> calls;
   for (ToolCallPiece& call : std::exchange(piece.tool_calls, {})) filter_call(std::move(call), calls);
   piece.tool_calls = std::move(calls);
-  const bool has_content = piece.content || piece.refusal || !piece.reasoning.empty() ||
-                           !piece.tool_calls.empty() || !piece.logprobs.is_null() || !piece.extra.is_null();
-  if (!has_content) return std::nullopt;
+  if (!all_calls_) hold(piece);
+  if (is_empty(piece)) return std::nullopt;
   return std::move(piece);
-}
-
-void TurnFilter::count_from_first_turn(ChatPiece& piece) const {
-  constexpr std::array<const char*, 2> kOffsetMembers{"start_index", "end_index"};
-  const auto annotations = piece.extra.find("annotations");
-  if (annotations == piece.extra.end() || !annotations->is_array()) return;
-  for (schemas::Json& each : *annotations) {
-    if (!each.is_object() || !each.contains("url_citation") || !each["url_citation"].is_object()) continue;
-    schemas::Json& cited = each["url_citation"];
-    for (const char* const member : kOffsetMembers) {
-      const auto at = cited.find(member);
-      if (at == cited.end() || !at->is_number_integer() || *at < 0) continue;
-      *at = at->get<std::size_t>() + sent_before_;
-    }
-  }
 }
 
 void TurnFilter::filter_call(ToolCallPiece&& piece, std::vector<ToolCallPiece>& out) {
@@ -77,10 +109,41 @@ ToolLoop::ToolLoop(ChatShared& shared, const Registry& registry, schemas::ChatRe
       out_(std::move(out)),
       on_tools_(std::move(on_tools)),
       tools_(shared, registry, cancel),
-      filter_([this](const std::string& tool) { return tools_.has(tool); }) {}
+      filter_([this](const std::string& tool) { return is_run_here(tool); }, request.needs_format) {}
+
+namespace {
+
+// A whole turn in one piece, without its calls.
+ChatPiece texts_of(const schemas::ChatChoice& choice) {
+  ChatPiece piece;
+  piece.index = choice.index;
+  piece.content = choice.content;
+  piece.refusal = choice.refusal;
+  piece.reasoning = choice.reasoning;
+  piece.logprobs = choice.logprobs;
+  piece.extra = choice.extra;
+  return piece;
+}
+
+// Why the calls of a turn are not run; empty: they are. A turn that was cut off or filtered may have
+// incomplete calls. The model makes the calls again that it still needs when it has the results of the
+// client's: if they were run now, the client's next request could not have their results.
+std::string_view obstacle_of(const ChatReply& turn, bool calls_client) {
+  const std::string_view reason = turn.choices.empty() ? "" : std::string_view(turn.choices[0].finish_reason);
+  if (reason == "length") return "not run: the answer was cut off (finish_reason length)";
+  if (reason == "content_filter") return "not run: the answer was filtered (finish_reason content_filter)";
+  return calls_client ? "not run: the same turn calls a tool of the client" : "";
+}
+
+}  // namespace
 
 void ToolLoop::on_piece(ChatPiece&& piece) {
-  if (auto passed = filter_.filter_piece(std::move(piece))) out_(std::move(*passed));
+  if (auto passed = filter_.filter_piece(std::move(piece))) send(std::move(*passed));
+}
+
+void ToolLoop::send(ChatPiece&& piece) {
+  if (request_.stream) return out_(std::move(piece));
+  sent_.add(piece);
 }
 
 net::Task<ReplyOrError> ToolLoop::run() {
@@ -93,11 +156,16 @@ net::Task<ReplyOrError> ToolLoop::run() {
     ReplyOrError turn = co_await wait;
     if (!turn) co_return turn;
     if (request_.execute_tools) report_.turns = number;
+    if (is_last) co_return finish(std::move(*turn));
     Split calls = split(*turn);
-    if (is_last || calls.server_side.empty()) co_return finish(std::move(*turn), {});
+    const std::string_view obstacle = obstacle_of(*turn, !calls.client_side.empty());
+    if (calls.server_side.empty() || !obstacle.empty()) {
+      tools_.skip(calls.server_side, obstacle, report_);
+      if (!turn->choices.empty()) turn->choices[0].tool_calls = std::move(calls.client_side);
+      co_return finish(std::move(*turn));
+    }
     net::Task<void> executed = execute(*turn, std::move(calls.server_side));
     co_await executed;
-    if (!calls.client_side.empty()) co_return finish(std::move(*turn), std::move(calls.client_side));
   }
 }
 
@@ -108,7 +176,11 @@ net::Task<ReplyOrError> ToolLoop::request_reply(bool is_last) {
   if (!turn) co_return turn;
   schemas::add(usage_, *turn->usage);
   turn->usage = usage_;
-  if (request_.stream) turn->choices = filter_.take().choices;
+  if (request_.stream) {
+    turn->choices = filter_.take().choices;
+  } else if (!turn->choices.empty()) {
+    on_piece(texts_of(turn->choices[0]));
+  }
   co_return turn;
 }
 
@@ -116,7 +188,7 @@ ToolLoop::Split ToolLoop::split(const ChatReply& turn) const {
   Split calls;
   if (turn.choices.empty()) return calls;
   for (const ToolCall& call : turn.choices[0].tool_calls)
-    (tools_.has(call.name) ? calls.server_side : calls.client_side).push_back(call);
+    (is_run_here(call.name) ? calls.server_side : calls.client_side).push_back(call);
   return calls;
 }
 
@@ -133,11 +205,21 @@ net::Task<void> ToolLoop::execute(const ChatReply& turn, std::vector<ToolCall> c
     request_.body["tool_choice"] = "auto";
 }
 
-// `calls`: the client's calls of a turn whose server-side calls have been run.
-ChatReply ToolLoop::finish(ChatReply turn, std::vector<ToolCall> calls) {
-  if (!calls.empty()) turn.choices[0].tool_calls = std::move(calls);
+ChatReply ToolLoop::finish(ChatReply turn) {
+  for (ChatPiece& held : filter_.take_held()) send(std::move(held));
   turn.tools = std::move(report_);
-  if (!request_.stream) return turn;
+  if (!request_.stream) {
+    ChatReply sent = sent_.take();
+    if (turn.choices.empty() || sent.choices.empty()) return turn;
+    schemas::ChatChoice& all = sent.choices[0];
+    schemas::ChatChoice& choice = turn.choices[0];
+    choice.content = std::move(all.content);
+    choice.refusal = std::move(all.refusal);
+    choice.reasoning = std::move(all.reasoning);
+    choice.logprobs = std::move(all.logprobs);
+    choice.extra = std::move(all.extra);
+    return turn;
+  }
   for (const schemas::ChatChoice& choice : turn.choices) {
     ChatPiece end;
     end.index = choice.index;

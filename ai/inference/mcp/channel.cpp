@@ -252,8 +252,8 @@ net::Task<base::Result<McpReply>> McpChannel::post(McpPost post, net::Cancel& ca
     const std::string event_id = reader->resume_event_id();
     if (reply || event_id.empty() || !post.in_session || resumed == kResumesMax) co_return reply;
     net::Task<bool> resume_delay = net::pause(loop_, kResumeAfter, cancel);
-    const bool still_wanted = co_await resume_delay;
-    if (!still_wanted) co_return net::cancelled();
+    const bool has_passed = co_await resume_delay;
+    if (!has_passed) co_return net::cancelled();
     McpHeaders headers = post.headers;
     headers.emplace_back("Last-Event-ID", event_id);
     next = request("GET", std::move(headers), post.deadline);

@@ -60,7 +60,7 @@ struct McpReply {
   std::string refusal;  // the beginning of the body of a reply that is no success and has no response
 };
 
-// True if the reply to a request in a session says that the server does not know the session, and has thus
+// True if the reply to a request in a session means that the server has no such session, and has thus
 // not begun any work. Many servers answer 400, or 200 with an error without an id, instead of the 404 that
 // the protocol requires. A 400 without a body is taken for one, too.
 bool is_lost_session(const McpReply& reply);

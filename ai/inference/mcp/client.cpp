@@ -7,6 +7,7 @@
 
 #include "ai/inference/mcp/messages.h"
 #include "ai/inference/mcp/session.h"
+#include "schemas/json/broken_json.h"
 #include "schemas/json/json_body.h"
 
 namespace millrace::inference {
@@ -20,8 +21,10 @@ using JsonResult = base::Result<Json>;
 McpDeadline deadline_after(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
 base::Result<Json> read_arguments(std::string text) {
+  if (!schemas::is_valid_utf8_json(text)) text = schemas::repair_utf8_json(text);
   text.reserve(text.size() + schemas::kJsonPadding);
-  base::Result<schemas::JsonBody> read = schemas::read_json(text);
+  base::Result<schemas::JsonBody> read =
+      schemas::read_json(text, schemas::kJsonValuesMax, schemas::Numbers::kSpelled);
   if (!read)
     return base::error(base::Code::kInvalidField, "the arguments of the call: " + read.error().message);
   return schemas::whole(*std::move(read));

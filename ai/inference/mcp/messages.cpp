@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <set>
 
-#include "ai/providers/object_schema.h"
+#include "ai/providers/json_access.h"
+#include "ai/providers/json_schema.h"
 #include "ai/providers/upstream_error.h"
 #include "ai/providers/wire_text.h"
 #include "platform/base/base64.h"
+#include "schemas/json/broken_json.h"
 #include "schemas/json/json_body.h"
 #include "schemas/media/media_type.h"
 
@@ -77,8 +80,10 @@ bool McpMessage::is_modern_error() const {
 }
 
 base::Result<McpMessage> read_mcp_message(std::string text) {
+  if (!schemas::is_valid_utf8_json(text)) text = schemas::repair_utf8_json(text);
   text.reserve(text.size() + schemas::kJsonPadding);
-  base::Result<schemas::JsonBody> read = schemas::read_json(text);
+  base::Result<schemas::JsonBody> read =
+      schemas::read_json(text, schemas::kJsonValuesMax, schemas::Numbers::kSpelled);
   if (!read) return mcp_fault("sent an invalid JSON-RPC message: " + read.error().message);
   Json body = schemas::whole(*std::move(read));
   McpMessage message;
@@ -188,10 +193,10 @@ std::string picture_of(const Json& block) {
 }
 
 // Servers repeat their structured content as text, for clients that only support text.
-bool says(std::string_view text, const Json& structured) {
+bool repeats(std::string_view text, const Json& structured) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (structured.is_object() && text[first] != '{')) return false;
-  return Json::parse(text, nullptr, false) == structured;
+  return providers::parse_wire(text) == structured;
 }
 
 void cut(std::string& text, std::size_t bytes_max) {
@@ -222,7 +227,7 @@ base::Result<McpOutcome> read_mcp_outcome(const Json& result, std::size_t bytes_
   if (content != result.end() && content->is_array()) {
     for (const Json& block : *content) {
       const std::string text = block_text(block);
-      shown = shown || says(text, *structured);
+      shown = shown || repeats(text, *structured);
       append_line(outcome.text, text);
       if (outcome.pictures.size() == kMcpPicturesMax) continue;
       if (std::string picture = picture_of(block); !picture.empty())
@@ -255,9 +260,10 @@ bool is_token(std::string_view text) {
   });
 }
 
-bool same_header(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+std::string in_lower_case(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
 }
 
 // Finds the annotations of a schema. A tool with an invalid annotation must not be called.
@@ -306,8 +312,7 @@ class Annotations {
     if (std::ranges::find(kTypes, type->get_ref<const std::string&>()) == kTypes.end()) return false;
     if (!annotation.is_string() || !is_token(annotation.get_ref<const std::string&>())) return false;
     McpParam param{path_, annotation.get<std::string>()};
-    const auto is_same = [&](const McpParam& other) { return same_header(other.name, param.name); };
-    if (std::ranges::any_of(params_, is_same)) return false;
+    if (!headers_.insert(in_lower_case(param.name)).second) return false;
     params_.push_back(std::move(param));
     return true;
   }
@@ -326,6 +331,7 @@ class Annotations {
 
   std::vector<std::string> path_;
   std::vector<McpParam> params_;
+  std::set<std::string> headers_;  // their names in lower case
 };
 
 bool is_fit_name(const Json& name) {
@@ -344,9 +350,9 @@ std::string take_tool(const Json& listed, int schema_depth_max, McpToolPage& pag
   Json schema = listed.value("inputSchema", Json());
   if (is_deeper(schema, schema_depth_max))
     return "its schema has more than " + std::to_string(schema_depth_max) + " levels";
+  std::optional<std::vector<McpParam>> params = Annotations().of(schema);  // of what is left out, too
   if (const auto reason = providers::complete_object_schema(schema); !reason.empty())
     return std::string(reason);
-  std::optional<std::vector<McpParam>> params = Annotations().of(schema);
   if (!params) return "its schema breaks the rules of " + std::string(kAnnotation);
   McpListedTool& out = page.tools.emplace_back();
   out.tool.name = listed["name"];

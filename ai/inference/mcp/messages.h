@@ -91,7 +91,7 @@ struct McpToolPage {
 // The left-out entry for a tool of any name.
 McpLeftOutTool mcp_left_out(std::string_view name, std::string reason);
 
-// Reads one page of tools/list. Schemas are completed (providers/object_schema.h). Leaves out tools without a
+// Reads one page of tools/list. Schemas are completed (providers/json_schema.h). Leaves out tools without a
 // valid name, tools whose schema does not describe an object or is deeper than `schema_depth_max`, and tools
 // whose annotations break the rules of x-mcp-header. Errors: kUpstream.
 base::Result<McpToolPage> read_mcp_tools(const schemas::Json& result, int schema_depth_max);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ai/providers/call.h"
 #include "ai/providers/mock/media.h"
+#include "ai/providers/wire_text.h"
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
 
@@ -36,8 +36,9 @@ base::Status check_lengths(const Target& target, const std::vector<schemas::Vect
   const auto length = dimensions ? static_cast<std::size_t>(*dimensions) : vectors.front().size();
   const auto other = std::ranges::find_if(vectors, [&](const auto& each) { return each.size() != length; });
   if (other == vectors.end()) return {};
-  base::Error error = providers::fault(target, "sent a vector of " + std::to_string(other->size()) +
-                                                   " dimensions instead of " + std::to_string(length));
+  base::Error error =
+      providers::content_fault(target, "sent a vector of " + std::to_string(other->size()) +
+                                           " dimensions instead of " + std::to_string(length));
   if (dimensions) error.param = "dimensions";
   error.is_permanent = true;
   return error;
@@ -86,7 +87,7 @@ base::Result<providers::WireRequest> EmbeddingMediaRequest::write(const Target& 
   return providers::embedding_request(target, slice(part));
 }
 
-base::Status EmbeddingMediaRequest::read(const Target& target, std::size_t part, std::string body) {
+base::Status EmbeddingMediaRequest::read(const Target& target, std::size_t part, const std::string& body) {
   auto reply = providers::embedding_reply(target, body, slice(part).count);
   if (!reply) return reply.error();
   if (base::Status fits = check_lengths(target, reply->vectors, request_->dimensions); !fits) return fits;

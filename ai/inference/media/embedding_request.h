@@ -32,7 +32,7 @@ class EmbeddingMediaRequest final : public MediaRequest {
   std::size_t begin(const providers::Target& target) override;
   std::int64_t tokens(std::size_t part) const override;
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
-  base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
+  base::Status read(const providers::Target& target, std::size_t part, const std::string& body) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
   Use used(std::size_t part) const override { return {usage(part)}; }
   Use most(const providers::Target& target, std::size_t part) const override;

@@ -35,7 +35,7 @@ base::Result<providers::WireRequest> ImageMediaRequest::write(const Target& targ
   return providers::image_request(target, *request_, static_cast<int>(part));
 }
 
-base::Status ImageMediaRequest::read(const Target& target, std::size_t part, std::string body) {
+base::Status ImageMediaRequest::read(const Target& target, std::size_t part, const std::string& body) {
   if (request_->stream && body.empty()) {
     if (completed_) return {};
     return base::error(base::Code::kUpstream, std::string(providers::shown_name(target)) +
@@ -94,13 +94,15 @@ void ImageMediaRequest::deliver(schemas::ImageEvent event) {
 
 int ImageMediaRequest::images_of_call() const { return replies_.size() > 1 ? 1 : std::max(request_->n, 1); }
 
+std::optional<schemas::ChatUsage> ImageMediaRequest::reported(std::size_t part) const {
+  const std::optional<schemas::ImageUsage>& usage = replies_[part].usage;
+  if (!usage) return std::nullopt;
+  return schemas::ChatUsage{.prompt = usage->input, .completion = usage->output, .total = usage->total};
+}
+
 Use ImageMediaRequest::used(std::size_t part) const {
-  const std::optional<schemas::ImageUsage>& reported = replies_[part].usage;
   Use use;
-  use.usage.estimated = !reported;
-  use.usage.prompt = reported ? reported->input : tokens(part);
-  use.usage.completion = reported ? reported->output : 0;
-  use.usage.total = reported ? reported->total : use.usage.prompt;
+  use.usage = reported(part).value_or(estimated_usage(tokens(part), 0));
   use.units.images = images_of_call();
   const auto received = static_cast<int>(replies_[part].images.size());  // 0: they were sent at once
   if (received > 0) use.units.images = std::min(received, images_of_call());

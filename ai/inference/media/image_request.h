@@ -25,9 +25,10 @@ class ImageMediaRequest final : public MediaRequest {
   std::size_t begin(const providers::Target& target) override;
   std::int64_t tokens(std::size_t part) const override;
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
-  base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
+  base::Status read(const providers::Target& target, std::size_t part, const std::string& body) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
   Use used(std::size_t part) const override;
+  std::optional<schemas::ChatUsage> reported(std::size_t part) const override;
   Use most(const providers::Target& target, std::size_t part) const override;
 
   bool streams() const override { return request_->stream; }

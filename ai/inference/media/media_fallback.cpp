@@ -13,6 +13,12 @@ using base::Code;
 
 }  // namespace
 
+schemas::Charge MediaFallbackExecutor::charged() const {
+  schemas::Charge charged = charges_.total();
+  for (const Part* each : uncharged_) charged.tokens += media_request_.tokens(each->number);
+  return charged;
+}
+
 void MediaFallbackExecutor::resume() {
   for (const auto& call : std::set(calls_)) call->resume();
 }
@@ -59,8 +65,8 @@ net::Task<void> MediaFallbackExecutor::request_part(Part& part) {
     co_return;
   }
   TargetLimiter& limiter = part.candidate.state->limiter;
-  part.status = limiter.enter(part.candidate.row->limits, {tenant_, media_request_.tokens(part.number)},
-                              part.candidate.model->name);
+  part.tokens = media_request_.tokens(part.number);
+  part.status = limiter.enter(part.candidate.row->limits, {tenant_, part.tokens}, part.candidate.model->name);
   if (part.status) {
     part.began = Clock::now();
     net::Task<base::Status> wait = try_part(part);
@@ -116,6 +122,7 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
   }
   wire->own_connection = static_cast<bool>(before_sending_);  // money may be reserved for one call
   part.sent = true;
+  uncharged_.insert(&part);
   head_.model = part.candidate.model->name;
   head_.dropped = wire->dropped;
   ++head_.attempts;
@@ -123,22 +130,45 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
   const auto began = Clock::now();
   net::Task<base::Status> wait = answer(part, *std::move(wire));
   const base::Status status = co_await wait;
+  const bool is_free = !status && status.error().is_free;
+  if (is_free) charges_.set_cost(part.cost, 0);
+  if (!status && !is_free) charge_broken_call(part);
+  uncharged_.erase(&part);
   if (!status && status.error().code == Code::kJobCancelled) {
     part.candidate.breaker().withdraw(*pass);
     co_return status;
   }
-  if (!status && status.error().is_free) charges_.set_cost(part.cost, 0);
   report_to_breaker(shared_, registry_, part.candidate, *pass, status ? nullptr : &status.error(),
                     Clock::now() - began);
   if (!status) co_return status;
-  const Charged charged{tenant_, media_request_.tokens(part.number), RateLimiter::Pacing::kAtOnce};
   const Use used = media_request_.used(part.number);
-  const auto paid = charge_usage(shared_, registry_, part.candidate, used.usage, charged, used.units);
+  charge(part, used);
   if (const auto cost = certain_cost(part.candidate.row->price, used.usage, used.units))
     charges_.set_cost(part.cost, *cost);
+  co_return status;
+}
+
+void MediaFallbackExecutor::charge(Part& part, const Use& used) {
+  charges_.add_tokens(used.usage.total);
+  const Charged charged{tenant_, std::exchange(part.tokens, 0), RateLimiter::Pacing::kAtOnce};
+  const auto paid = charge_usage(shared_, registry_, part.candidate, used.usage, charged, used.units);
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
-  co_return status;
+}
+
+// A call that failed or was cancelled is paid for, with what it reported, else with the estimated tokens of
+// the request. How many units the provider charges is unknown.
+void MediaFallbackExecutor::charge_broken_call(Part& part) {
+  const std::unique_ptr<providers::FailedUsage> known = std::move(part.failed_usage);
+  std::optional<schemas::ChatUsage> reported = known ? known->reported : std::nullopt;
+  if (!reported || reported->total == 0) reported = media_request_.reported(part.number);
+  const auto estimated =
+      estimated_usage(media_request_.tokens(part.number), known ? known->content_tokens : 0);
+  const schemas::ChatUsage usage = failed_usage(reported, estimated, media_request_.streams());
+  charge(part, {.usage = usage});
+  const std::optional<Price>& price = part.candidate.row->price;
+  if (!price || price->by_units()) return;
+  if (const auto cost = certain_cost(price, usage, {})) charges_.set_cost(part.cost, *cost);
 }
 
 net::Task<base::Status> MediaFallbackExecutor::answer(Part& part, providers::WireRequest wire) {
@@ -152,8 +182,10 @@ net::Task<base::Status> MediaFallbackExecutor::answer(Part& part, providers::Wir
   net::Task<base::Result<std::string>> call = exchange(part, std::move(wire));
   base::Result<std::string> body = co_await call;
   if (!body) co_return body.error();
-  net::Task<void> read =
-      run_on_pool([&] { status = media_request_.read(target, part.number, *std::move(body)); });
+  net::Task<void> read = run_on_pool([&] {
+    status = media_request_.read(target, part.number, *body);
+    if (!status) part.failed_usage = providers::rejected_usage(target, *body);
+  });
   co_await read;
   co_return status;
 }

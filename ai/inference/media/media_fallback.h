@@ -35,7 +35,7 @@ class MediaFallbackExecutor {
   net::Task<base::Status> run();
   const ChatHead& head() const { return head_; }
   std::optional<double> cost_usd() const { return priced_ ? std::optional(cost_) : std::nullopt; }
-  schemas::NanoUsd charged() const { return charges_.total(); }
+  schemas::Charge charged() const;  // as ChatRun::charged
   void resume();
 
  private:
@@ -46,15 +46,19 @@ class MediaFallbackExecutor {
     const TargetCandidate& candidate;
     std::size_t number;
     net::Cancel& cancel;
-    Clock::time_point began = Clock::now();  // when the limits admitted it
-    bool sent = false;                       // the newest call was sent
-    Charges::Call cost = {};                 // of the newest call
+    Clock::time_point began = Clock::now();                     // when the limits admitted it
+    bool sent = false;                                          // the newest call was sent
+    Charges::Call cost = {};                                    // of the newest call
+    std::unique_ptr<providers::FailedUsage> failed_usage = {};  // of the newest call, if it is known
+    std::int64_t tokens = 0;                                    // charged to the limits
     base::Status status = {};
   };
   net::Task<base::Status> request_target(const TargetCandidate& candidate);
   net::Task<void> request_part(Part& part);
   net::Task<base::Status> try_part(Part& part);
   net::Task<base::Status> call_once(Part& part);
+  void charge(Part& part, const Use& used);
+  void charge_broken_call(Part& part);
   net::Task<base::Status> answer(Part& part, providers::WireRequest wire);
   net::Task<base::Result<std::string>> exchange(Part& part, providers::WireRequest wire);
   // As net::run_on_pool; large if the MediaRequest is.
@@ -75,6 +79,7 @@ class MediaFallbackExecutor {
   bool priced_ = true;
   Charges charges_;
   std::set<std::shared_ptr<providers::Call>> calls_;
+  std::set<const Part*> uncharged_;  // sent; their tokens are not in `charges_` yet
 };
 
 }  // namespace millrace::inference

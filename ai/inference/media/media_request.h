@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 
 #include "ai/inference/chat/chat.h"
@@ -30,9 +31,11 @@ class MediaRequest {
   virtual std::size_t begin(const providers::Target& target) = 0;
   virtual std::int64_t tokens(std::size_t part) const = 0;  // estimated, for the limits
   virtual base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) = 0;
-  virtual base::Status read(const providers::Target& target, std::size_t part, std::string body) = 0;
+  virtual base::Status read(const providers::Target& target, std::size_t part, const std::string& body) = 0;
   virtual base::Status mock(const providers::Target& target, std::size_t part) = 0;
   virtual Use used(std::size_t part) const = 0;  // after a successful `read` or `mock`
+  // What the events of a stream have reported so far; nullopt: nothing.
+  virtual std::optional<schemas::ChatUsage> reported(std::size_t) const { return std::nullopt; }
   // The most that the part may use. REQUIRES: `begin`.
   virtual Use most(const providers::Target& target, std::size_t part) const = 0;
 

@@ -35,7 +35,7 @@ class MediaRun final : public ChatRun, public std::enable_shared_from_this<Media
 
   void begin();  // no callback before it returns
   std::optional<MediaResult> calls() const override;
-  schemas::NanoUsd charged() const override { return executor_ ? executor_->charged() : 0; }
+  schemas::Charge charged() const override { return executor_ ? executor_->charged() : schemas::Charge{}; }
   void cancel() override;
   void resume() override;
 

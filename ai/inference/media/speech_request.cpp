@@ -8,6 +8,7 @@
 #include "platform/base/nearest.h"
 #include "platform/net/http/http_task.h"
 #include "schemas/json/json_text.h"
+#include "schemas/unknown_model.h"
 
 namespace millrace::inference {
 
@@ -22,10 +23,9 @@ base::Result<providers::WireRequest> SpeechMediaRequest::write(const Target& tar
   return providers::speech_request(target, *request_);
 }
 
-base::Status SpeechMediaRequest::read(const Target& target, std::size_t, std::string) {
+base::Status SpeechMediaRequest::read(const Target& target, std::size_t, const std::string&) {
   if (begun_) return {};
-  return base::error(base::Code::kUpstream,
-                     std::string(providers::shown_name(target)) + " answered without audio");
+  return providers::content_fault(target, "answered without audio");
 }
 
 // Mock models do not speak (see `refusal`).
@@ -80,10 +80,9 @@ ChatHead local_head(const SpeechRequest& request) {
 }  // namespace
 
 Refusal no_speech_model(const Registry& registry, const std::string& name) {
-  base::Error unknown = registry.find(name).error();
   if (const std::string_view near = base::nearest(name, schemas::speech_model_names()); !near.empty())
-    unknown.message = "there is no model '" + name + "': did you mean '" + std::string(near) + "'?";
-  return {std::move(unknown), {}};
+    return {schemas::unknown_model(name, near), {}};
+  return {registry.find(name).error(), {}};
 }
 
 std::optional<Refusal> local_refusal(const LocalSpeech& local, const SpeechRequest& request) {
@@ -206,7 +205,7 @@ void SpeechRun::deliver_end(base::Status status) {
   end.head = head_;
   end.input_tokens = input_tokens_;
   end.charged = charges_.total();
-  if (end.charged > 0) end.cost_usd = schemas::usd(end.charged);
+  if (end.charged.cost > 0) end.cost_usd = schemas::usd(end.charged.cost);
   sink.on_end(std::move(end));
 }
 

@@ -28,7 +28,7 @@ class SpeechMediaRequest final : public MediaRequest {
   std::size_t begin(const providers::Target&) override { return 1; }
   std::int64_t tokens(std::size_t) const override { return schemas::estimated_tokens(request_->input); }
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
-  base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
+  base::Status read(const providers::Target& target, std::size_t part, const std::string& body) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
   Use used(std::size_t part) const override;
   Use most(const providers::Target& target, std::size_t part) const override;
@@ -69,7 +69,7 @@ class SpeechRun final : public ChatRun, public std::enable_shared_from_this<Spee
   ~SpeechRun() override;
 
   void begin();  // no callback before it returns
-  schemas::NanoUsd charged() const override { return charges_.total(); }
+  schemas::Charge charged() const override { return charges_.total(); }
   void cancel() override;
   void resume() override { flow(); }
 

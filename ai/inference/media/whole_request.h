@@ -33,7 +33,7 @@ class WholeMediaRequest : public MediaRequest {
     return 1;
   }
   std::int64_t tokens(std::size_t) const final { return 0; }
-  base::Status read(const providers::Target& target, std::size_t, std::string body) final {
+  base::Status read(const providers::Target& target, std::size_t, const std::string& body) final {
     auto answer = answer_in(target, body);
     if (!answer) return answer.error();
     answer_ = *std::move(answer);

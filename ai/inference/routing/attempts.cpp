@@ -19,8 +19,12 @@ bool is_retryable_here(const base::Error& error) {
   return may_succeed_elsewhere(error.code) && error.code != Code::kModelNotFound && !error.is_permanent;
 }
 
+bool is_over_quota(const base::Error& error) {
+  return error.code == Code::kRateLimited || error.code == Code::kQuota;
+}
+
 // True if the target is faulty. A target that refuses or cannot do this one request is not, nor is one that
-// does not honour a parameter of it.
+// does not honour a parameter of it: one client could cause that for all.
 bool is_target_failure(const base::Error& error) {
   if (providers::is_refusal(error) || !error.param.empty()) return false;
   return error.code == Code::kUpstream || error.code == Code::kUpstreamTimeout ||
@@ -87,12 +91,14 @@ void report_to_breaker(ChatShared& shared, const Registry& registry, const Targe
   } else {
     shared.upstream_metrics.failed(registry, name, error->code);
   }
-  if (error != nullptr && (error->code == Code::kRateLimited || error->code == Code::kQuota)) {
+  if (error != nullptr && (is_over_quota(*error) || error->is_content_fault)) {
     candidate.breaker().withdraw(pass);
-    state.limiter.pause_for(error->retry_after.count() > 0 ? std::min(error->retry_after, kOverloadPauseMax)
-                                                           : kOverloadPause);
   } else {
     candidate.breaker().report(pass, error == nullptr || !is_target_failure(*error), steady_clock::now());
+  }
+  if (error != nullptr && is_over_quota(*error)) {
+    state.limiter.pause_for(error->retry_after.count() > 0 ? std::min(error->retry_after, kOverloadPauseMax)
+                                                           : kOverloadPause);
   }
   shared.upstream_metrics.breaker(registry, name, state.breaker_state(steady_clock::now()));
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -6,7 +7,8 @@
 
 namespace millrace::inference {
 
-// What the upstream calls of one run are charged with (ChatRun::charged). Loop thread only.
+// What the upstream calls of one run are charged with (ChatRun::charged), without the tokens of calls that
+// have not ended. Loop thread only.
 class Charges {
  public:
   // One upstream call. A retry begins with `sent_anew`.
@@ -17,9 +19,10 @@ class Charges {
     void sent_anew() { assumed = 0; }
   };
 
-  schemas::NanoUsd total() const { return total_; }
+  schemas::Charge total() const { return {.cost = total_, .tokens = tokens_}; }
   // Includes the maximum of the calls that wait for permission: all of them may get it.
   schemas::NanoUsd run_max() const { return schemas::sum(total_, asked_); }
+  void add_tokens(std::int64_t tokens) { tokens_ += tokens; }
 
   void ask(Call& call) {
     call.asked = call.max.value_or(0);
@@ -40,6 +43,7 @@ class Charges {
 
  private:
   schemas::NanoUsd total_ = 0, asked_ = 0;
+  std::int64_t tokens_ = 0;
 };
 
 }  // namespace millrace::inference

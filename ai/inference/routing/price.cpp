@@ -223,6 +223,18 @@ schemas::ChatUsage estimated_usage(std::int64_t prompt_tokens, std::int64_t comp
   return usage;
 }
 
+schemas::ChatUsage failed_usage(const std::optional<schemas::ChatUsage>& reported,
+                                const schemas::ChatUsage& estimated, bool stream) {
+  if (!reported) return estimated;
+  schemas::ChatUsage usage = *reported;
+  if (!stream) return usage;
+  const std::int64_t unreported = std::max<std::int64_t>(estimated.completion - usage.completion, 0);
+  usage.completion += unreported;
+  usage.total += unreported;
+  usage.estimated = true;
+  return usage;
+}
+
 std::int64_t estimated_completion(const schemas::ChatPiece& piece) {
   std::int64_t sum = text_tokens(piece.content, piece.reasoning);
   for (const schemas::ToolCallPiece& call : piece.tool_calls)

@@ -68,6 +68,10 @@ std::optional<schemas::NanoUsd> max_cost(const ModelRow& row, const schemas::Cha
 
 // The usage to assume if an upstream reports none. Both counts are estimated from the texts.
 schemas::ChatUsage estimated_usage(std::int64_t prompt_tokens, std::int64_t completion_tokens);
+// The usage of a call that failed: `reported`, if the upstream has reported it, otherwise `estimated`, from
+// the prompt and what was received. A stream may have gone on after its last report, so it stays estimated.
+schemas::ChatUsage failed_usage(const std::optional<schemas::ChatUsage>& reported,
+                                const schemas::ChatUsage& estimated, bool stream);
 // Estimates the prompt tokens from the texts in the messages. A part that is not text counts as kPartTokens.
 inline constexpr std::int64_t kPartTokens = 800;
 std::int64_t estimated_prompt(const schemas::ChatRequest& request);

@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "platform/base/nearest.h"
+#include "schemas/unknown_model.h"
 
 namespace millrace::inference {
 namespace {
-
-constexpr std::size_t kNameShownMax = 200;  // characters of an unknown name in the error message
 
 ModelRow mock_row(std::string_view what, Ability ability) {
   ModelRow row;
@@ -66,7 +65,6 @@ ModelPtr of_open_provider(const ModelSettings& settings, std::string_view name) 
 
 base::Error unknown_model(const ModelSettings& settings, const std::vector<ModelPtr>& models,
                           std::string_view name) {
-  std::string message = "there is no model '" + std::string(name.substr(0, kNameShownMax)) + "'";
   std::vector<std::string_view> names;
   names.reserve(models.size());
   for (const ModelPtr& model : models) names.push_back(model->name);
@@ -74,13 +72,12 @@ base::Error unknown_model(const ModelSettings& settings, const std::vector<Model
   const auto alias = settings.aliases.find(std::string(prefix));
   const providers::Preset* preset =
       providers::preset_named(alias == settings.aliases.end() ? prefix : alias->second);
-  if (const auto near = base::nearest(name, names); !near.empty()) {
-    message += ": did you mean '" + std::string(near) + "'?";
-  } else if (preset != nullptr && !preset->key_variable.empty()) {
-    message += ": provider " + std::string(preset->name) + " has no key in " +
-               std::string(preset->key_variable) + ", and no row of `models` has this name";
+  std::string why;
+  if (preset != nullptr && !preset->key_variable.empty()) {
+    why = "provider " + std::string(preset->name) + " has no key in " + std::string(preset->key_variable) +
+          ", and no row of `models` has this name";
   }
-  return base::error(base::Code::kModelNotFound, std::move(message), "model");
+  return schemas::unknown_model(name, base::nearest(name, names), why);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ struct Price {
   bool by_tokens() const {  // some part of the cost is
     return prompt > 0 || completion > 0 || cached > 0.0 || cache_write > 0.0 || reasoning > 0.0;
   }
+  bool by_units() const { return image > 0.0 || audio_second > 0.0 || character > 0.0 || page > 0.0; }
 };
 
 // The parts of a price that may be absent, by their names in the configuration.

@@ -8,6 +8,7 @@
 #include "ai/providers/ocr.h"
 #include "schemas/media/image.h"
 #include "schemas/media/speech.h"
+#include "schemas/unknown_model.h"
 
 namespace millrace::inference {
 namespace {
@@ -204,10 +205,10 @@ bool is_mock(const Model& model) {
 }
 
 // Null: no row makes images.
-ModelPtr newest_image_model(const Registry& registry, bool gpt_image, bool mock) {
+ModelPtr newest_image_model(const std::vector<ModelPtr>& models, bool gpt_image, bool mock) {
   ModelPtr newest;
   std::size_t newest_rank = 0;
-  for (const ModelPtr& model : registry.configured()) {
+  for (const ModelPtr& model : models) {
     const std::string_view name = image_model_name(*model);
     if (name.empty() || is_mock(*model) != mock || (gpt_image && !schemas::always_base64(name))) continue;
     const std::size_t rank = image_rank(name);
@@ -218,8 +219,7 @@ ModelPtr newest_image_model(const Registry& registry, bool gpt_image, bool mock)
   return newest;
 }
 
-ModelPtr configured_image_model(const Registry& registry, std::string_view name) {
-  const auto& models = registry.configured();
+ModelPtr image_model_named(const std::vector<ModelPtr>& models, std::string_view name) {
   const auto found = std::find_if(models.begin(), models.end(),
                                   [&](const ModelPtr& model) { return image_model_name(*model) == name; });
   return found == models.end() ? nullptr : *found;
@@ -227,27 +227,32 @@ ModelPtr configured_image_model(const Registry& registry, std::string_view name)
 
 }  // namespace
 
-base::Result<std::string> default_image_model(const Registry& registry, bool gpt_image) {
+base::Result<std::string> default_image_model(const Registry& registry, bool gpt_image,
+                                              const schemas::AllowList& allowed) {
   const std::string& setting = registry.settings().default_image_model;
   if (!setting.empty() && registry.look_up(setting)) return setting;
   if (!setting.empty())
     return base::error(base::Code::kModelNotFound,
                        "the setting images.default_model names '" + setting + "', which is not configured",
                        "model");
-  if (const ModelPtr dall_e_2 = configured_image_model(registry, "dall-e-2")) {
-    const ModelPtr model = gpt_image ? configured_image_model(registry, "gpt-image-1") : dall_e_2;
+  std::vector<ModelPtr> models;
+  std::ranges::copy_if(registry.configured(), std::back_inserter(models),
+                       [&](const ModelPtr& model) { return allows(allowed, model->name, model->name); });
+  if (const ModelPtr dall_e_2 = image_model_named(models, "dall-e-2")) {
+    const ModelPtr model = gpt_image ? image_model_named(models, "gpt-image-1") : dall_e_2;
     if (model) return model->name;
   }
-  if (const ModelPtr model = newest_image_model(registry, gpt_image, false)) return model->name;
-  if (const ModelPtr model = newest_image_model(registry, false, false)) return model->name;
+  if (const ModelPtr model = newest_image_model(models, gpt_image, false)) return model->name;
+  if (const ModelPtr model = newest_image_model(models, false, false)) return model->name;
   for (const KnownImageModel& known : kImageModels) {
     const std::string name = std::string(known.provider).append("/").append(known.name);
-    if (registry.look_up(name)) return name;
+    if (allows(allowed, name, name) && registry.look_up(name)) return name;
   }
-  if (const ModelPtr model = newest_image_model(registry, false, true)) return model->name;
+  if (const ModelPtr model = newest_image_model(models, false, true)) return model->name;
   return base::error(base::Code::kModelNotFound,
                      "the request names no model, and no image model is configured: give `model`, or set "
-                     "images.default_model",
+                     "images.default_model; " +
+                         std::string(schemas::kModelsHint),
                      "model");
 }
 

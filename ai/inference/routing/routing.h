@@ -60,8 +60,10 @@ std::optional<std::string> speech_model(const Registry& registry, std::string_vi
 // The registry name of the model for an image request that names none: the setting images.default_model. If
 // it is not set and a row has dall-e-2: the default of OpenAI's API, dall-e-2, or gpt-image-1 where
 // `gpt_image` (schemas::needs_gpt_image). Otherwise the newest known image model of the rows, of the
-// providers with a key, or of the mock, in this order. kModelNotFound: there is none.
-base::Result<std::string> default_image_model(const Registry& registry, bool gpt_image);
+// providers with a key, or of the mock, in this order. Except for the setting, only models that `allowed` has
+// are chosen. kModelNotFound: there is none.
+base::Result<std::string> default_image_model(const Registry& registry, bool gpt_image,
+                                              const schemas::AllowList& allowed = {});
 
 // True if the model transcribes recordings: its row says so, or its name is that of a transcription model.
 bool transcribes(const ModelRow& row);

@@ -16,7 +16,9 @@ using schemas::Json;
 
 constexpr std::size_t kBoundShownMax = 128;  // bytes of a schema value shown in a message
 
-std::string bound_text(const Json& value) { return schemas::dump(value).substr(0, kBoundShownMax); }
+std::string bound_text(const Json& value) {
+  return std::string(schemas::cut_text(schemas::dump(value), kBoundShownMax));
+}
 
 // JSON has only one number type: 2.0 is an integer.
 bool is_whole(const Json& value) {
@@ -164,8 +166,11 @@ SchemaCheck::Fault SchemaCheck::fault(const Place& place, std::string what) cons
   std::string shown;
   for (const Place* at = &place; at->above != nullptr; at = at->above) {
     const std::string each = at->member == nullptr ? std::to_string(at->item) : *at->member;
-    shown.insert(0, "." + each.substr(0, kPlaceMax));
-    if (shown.size() > kPlaceMax) shown.replace(0, shown.size() - kPlaceMax, "…");
+    shown.insert(0, schemas::cut_text(each, kPlaceMax)).insert(0, 1, '.');
+    if (shown.size() <= kPlaceMax) continue;
+    // What remains begins between two characters.
+    const std::size_t left_out = schemas::cut_text(shown, shown.size() - kPlaceMax).size();
+    shown.replace(0, left_out, "…");
   }
   return {"$" + shown, std::move(what)};
 }

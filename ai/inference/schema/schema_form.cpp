@@ -202,6 +202,7 @@ class FormReader {
       const auto at = schema.find(each.name);
       if (at == schema.end() || failed_) continue;
       if (each.name == "additionalProperties" && schema.contains("patternProperties")) continue;
+      if (each.name == "items" && schema.contains("prefixItems")) continue;  // those after the first
       const PlaceStep inside(place_, each.name);
       out[std::string(each.name)] = value(each, *at);
     }
@@ -287,7 +288,9 @@ class FormReader {
 base::Error schema_error(const std::string& place, const std::string& what) {
   constexpr std::size_t kShownMax = 256;
   std::string message(kSchemaField);
-  message.append(": ").append(place.empty() ? "the schema" : place.substr(0, kShownMax)).append(" ");
+  message.append(": ")
+      .append(place.empty() ? std::string_view("the schema") : schemas::cut_text(place, kShownMax))
+      .append(" ");
   return base::error(base::Code::kInvalidField, message.append(what), kSchemaField);
 }
 

@@ -5,7 +5,9 @@
 
 #include "ai/providers/anthropic/cache_marks.h"
 #include "ai/providers/anthropic/reply.h"
+#include "ai/providers/call_ids.h"
 #include "ai/providers/history.h"
+#include "ai/providers/text_file.h"
 #include "ai/providers/tool_request.h"
 #include "ai/providers/wire_text.h"
 #include "platform/base/base64.h"
@@ -37,6 +39,20 @@ Json image_block(const ContentPart& part) {
   return block(media_type_named(part.url) == kPdf ? "document" : "image", url_source(part.url));
 }
 
+base::Error not_text(const ContentPart& part) {
+  constexpr std::size_t kNameShown = 128;
+  const std::string name(cut_text(part.file_name, kNameShown));
+  std::string message = "messages: the file " + (name.empty() ? "without a name" : "'" + name + "'");
+  message += part.charset.empty()
+                 ? " is not text in UTF-8 or, with a byte order mark, UTF-16"
+                 : " is not text in the charset '" + std::string(cut_text(part.charset, 64)) + "'";
+  return base::error(base::Code::kBadRequest,
+                     message +
+                         "; convert it to UTF-8, or give its charset in the data URI, such as "
+                         "data:text/csv;charset=iso-8859-1;base64,",
+                     "messages");
+}
+
 base::Result<Json> document_source(const ContentPart& part) {
   if (!part.file_id.empty()) return Json{{"type", "file"}, {"file_id", part.file_id}};
   if (!part.url.empty()) return url_source(part.url);
@@ -44,8 +60,10 @@ base::Result<Json> document_source(const ContentPart& part) {
   if (!part.media_type.starts_with("text/") && part.media_type != "application/json") {
     return cannot("a file of type " + part.media_type);
   }
-  std::optional<std::string> text = base::base64_decode(part.base64);
-  if (!text) return cannot("a file that is not base64");
+  const std::optional<std::string> bytes = base::base64_decode(part.base64);
+  if (!bytes) return cannot("a file that is not base64");
+  std::optional<std::string> text = utf8_text(*bytes, part.charset);
+  if (!text) return not_text(part);
   return Json{{"type", "text"}, {"media_type", "text/plain"}, {"data", *std::move(text)}};
 }
 
@@ -125,22 +143,42 @@ bool is_thought(const Json& block) {
   return is_type(block, "thinking") || is_type(block, "redacted_thinking");
 }
 
-// The blocks of LiteLLM's thinking_blocks that Anthropic accepts: those with a signature.
+// The blocks of LiteLLM's thinking_blocks that Anthropic accepts: those with a signature. Other
+// members, such as a cache mark, are left out.
 Json signed_blocks(const Json* given) {
   Json blocks = Json::array();
   if (given == nullptr || !given->is_array()) return blocks;
   for (const Json& block : *given) {
     const char* proof = is_type(block, "thinking") ? "signature" : "data";
-    if (is_thought(block) && !text_of(block, proof).empty()) blocks.push_back(block);
+    if (!is_thought(block) || text_of(block, proof).empty()) continue;
+    Json& kept = blocks.emplace_back(Json::object());
+    for (const char* name : {"type", "thinking", "signature", "data"}) {
+      if (const Json* value = member(block, name)) kept[name] = *value;
+    }
   }
   return blocks;
+}
+
+Json thoughts_in(const Json& order) {
+  Json thoughts = Json::array();
+  for (const Json& block : order) {
+    if (is_thought(block)) thoughts.push_back(block);
+  }
+  return thoughts;
+}
+
+// The state of a turn that was paused has its texts too, with their citations.
+bool has_texts(const Json& order) {
+  return std::any_of(order.begin(), order.end(), [](const Json& block) {
+    return is_type(block, "text") && member(block, "text") != nullptr;
+  });
 }
 
 // Text, calls, thinking and Anthropic's own tools in the order in which the model produced them.
 Json in_order(const Json& order, Json texts, Json calls) {
   Json all = Json::array();
   for (const Json& kept : order) {
-    if (is_type(kept, "text")) {
+    if (is_type(kept, "text") && member(kept, "text") == nullptr) {
       move_into(all, std::exchange(texts, Json::array()));
     } else if (!is_type(kept, "tool_use")) {
       all.push_back(kept);
@@ -160,7 +198,7 @@ Json in_order(const Json& order, Json texts, Json calls) {
 
 class AnthropicConversation {
  public:
-  explicit AnthropicConversation(Parameters& report) : report_(report) {}
+  AnthropicConversation(const ClaudeModel& model, Parameters& report) : model_(model), report_(report) {}
 
   base::Status take(const Json& message) {
     const std::string_view role = text_of(message, "role");
@@ -185,7 +223,10 @@ class AnthropicConversation {
       Json opening = {{"role", "user"}, {"content", Json::array({anthropic_text_block(kOpening, nullptr)})}};
       messages.insert(messages.begin(), std::move(opening));
     }
+    end_with_user();
+    end_turn();
     trim_last();
+    fit_ids(messages);
     turns_.lacks_thinking = ends_thoughtless();
     return std::move(turns_);
   }
@@ -204,6 +245,7 @@ class AnthropicConversation {
   base::Status take_system(const Json& message) {
     base::Result<Json> blocks = blocks_of(message);
     if (!blocks) return blocks.error();
+    if (!turns_.messages.empty()) report_.clamped(kMovedSystem);
     mark(message, *blocks);
     for (Json& block : *blocks) {
       if (!is_type(block, "text")) {
@@ -240,7 +282,10 @@ class AnthropicConversation {
     if (const Json* given = member(message, "tool_calls"); given != nullptr && given->is_array()) {
       for (const Json& call : *given) calls.push_back(call_block(call));
     }
-    Json blocks = in_order(thoughts_of(message), *std::move(texts), std::move(calls));
+    const Json order = thoughts_of(message);
+    is_paused_ = calls.empty() && !text_of(message, schemas::kReasoningStateMember).empty();
+    if (has_texts(order)) texts = Json::array();
+    Json blocks = in_order(order, *std::move(texts), std::move(calls));
     mark(message, blocks);
     append("assistant", std::move(blocks));
     return {};
@@ -249,7 +294,8 @@ class AnthropicConversation {
   // Reasoning goes back only if Anthropic has signed it.
   Json thoughts_of(const Json& message) {
     Json order = AnthropicReasoningState::blocks(text_of(message, schemas::kReasoningStateMember));
-    if (order.empty()) order = signed_blocks(member(message, "thinking_blocks"));
+    Json own = signed_blocks(member(message, "thinking_blocks"));
+    if (!own.empty() && own != thoughts_in(order)) order = std::move(own);  // the client's own counts
     if (std::any_of(order.begin(), order.end(), is_thought)) return order;
     for (const char* name : {"reasoning_content", "reasoning", "thinking_blocks"}) {
       const Json* lost = member(message, name);
@@ -264,16 +310,27 @@ class AnthropicConversation {
     if (blocks.empty()) return;
     Json& messages = turns_.messages;
     if (messages.empty() || text_of(messages.back(), "role") != role) {
+      end_turn();
       messages.push_back({{"role", role}, {"content", Json::array()}});
     }
-    Json& content = messages.back()["content"];
-    for (Json& block : blocks) {
-      std::size_t at = content.size();
-      if (is_type(block, "tool_result")) {
-        for (at = 0; at < content.size() && is_type(content[at], "tool_result");) ++at;
-      }
-      content.insert(content.begin() + static_cast<std::ptrdiff_t>(at), std::move(block));
-    }
+    move_into(messages.back()["content"], std::move(blocks));
+  }
+
+  void end_turn() {
+    if (turns_.messages.empty()) return;
+    Json& blocks = turns_.messages.back()["content"];
+    std::ranges::stable_partition(blocks.get_ref<Json::array_t&>(),
+                                  [](const Json& block) { return is_type(block, "tool_result"); });
+  }
+
+  // If the last message is the beginning of the answer, models that do not take it get a request to continue.
+  // A turn that Anthropic has paused goes back as it is.
+  void end_with_user() {
+    const Json& last = turns_.messages.back();
+    if (model_.supports_prefill() || is_paused_ || text_of(last, "role") != "assistant") return;
+    if (!is_type(last["content"].back(), "text")) return;
+    append("user", Json::array({anthropic_text_block(kContinue, nullptr)}));
+    report_.clamped("messages");
   }
 
   // If the last message is the beginning of the answer, it must not end in white space.
@@ -285,6 +342,18 @@ class AnthropicConversation {
     block["text"] = std::string(text.substr(0, text.find_last_not_of(" \t\r\n") + 1));
   }
 
+  static void fit_ids(Json& messages) {
+    FittedCallIds ids(*preset_named("anthropic"));
+    for (Json& message : messages) {
+      if (text_of(message, "role") == "assistant") ids.begin_answer();
+      for (Json& block : message["content"]) {
+        if (is_type(block, "tool_use")) block["id"] = ids.call(std::string(text_of(block, "id")));
+        if (is_type(block, "tool_result"))
+          block["tool_use_id"] = ids.result(std::string(text_of(block, "tool_use_id")));
+      }
+    }
+  }
+
   bool ends_thoughtless() const {
     const Json& messages = turns_.messages;
     const std::size_t count = messages.size();
@@ -293,7 +362,9 @@ class AnthropicConversation {
     return !is_thought(first);
   }
 
+  const ClaudeModel& model_;
   Parameters& report_;
+  bool is_paused_ = false;  // the latest answer
   AnthropicMessages turns_;
 };
 
@@ -315,8 +386,9 @@ std::string anthropic_call_id(std::string_view id) {
   return made;
 }
 
-base::Result<AnthropicMessages> anthropic_messages(const Json& messages, Parameters& report) {
-  AnthropicConversation turns(report);
+base::Result<AnthropicMessages> anthropic_messages(const Json& messages, const ClaudeModel& model,
+                                                   Parameters& report) {
+  AnthropicConversation turns(model, report);
   if (messages.is_array()) {
     for (const Json& message : messages) {
       if (base::Status taken = turns.take(message); !taken) return taken.error();

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ai/providers/anthropic/model.h"
 #include "ai/providers/content_part.h"
 #include "ai/providers/json_access.h"
 #include "ai/providers/parameters.h"
@@ -25,7 +26,8 @@ struct AnthropicMessages {
 
 // `messages`: in OpenAI's format. kInvalidField: content that Anthropic does not support (audio, unsupported
 // file types).
-base::Result<AnthropicMessages> anthropic_messages(const Json& messages, Parameters& report);
+base::Result<AnthropicMessages> anthropic_messages(const Json& messages, const ClaudeModel& model,
+                                                   Parameters& report);
 
 // Converts an id to the characters that Anthropic accepts: letters, digits, '-' and '_'. Others become '_'
 // and their hexadecimal code.

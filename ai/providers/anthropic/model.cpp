@@ -59,6 +59,7 @@ bool ClaudeModel::hides_thinking() const { return at_least(4, 7); }
 bool ClaudeModel::supports_sampling() const { return is_unversioned() || !at_least(4, 7); }
 bool ClaudeModel::supports_both_sampling() const { return !at_least(4, 1); }
 bool ClaudeModel::supports_formats() const { return at_least(4, 5); }
+bool ClaudeModel::supports_prefill() const { return !at_least(4, 6); }
 
 std::int64_t ClaudeModel::output_default() const {
   if (!is_claude) return 8'192;

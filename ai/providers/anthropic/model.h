@@ -24,6 +24,7 @@ struct ClaudeModel {
   bool supports_sampling() const;
   bool supports_both_sampling() const;  // temperature and top_p together
   bool supports_formats() const;        // structured outputs, strict tools
+  bool supports_prefill() const;        // the conversation may end with the beginning of the answer
   std::int64_t output_default() const;  // tokens, if the request gives no limit
 };
 

@@ -63,7 +63,11 @@ void AnthropicReasoningState::call(std::string_view id) {
 std::string AnthropicReasoningState::take() {
   if (!thinks_ && !(has_server_tools_ && has_calls_)) return {};
   thinks_ = has_server_tools_ = false;
-  return schemas::dump({{"provider", "anthropic"}, {"blocks", std::exchange(blocks_, Json::array())}});
+  return paused(std::exchange(blocks_, Json::array()));
+}
+
+std::string AnthropicReasoningState::paused(Json blocks) {
+  return schemas::dump({{"provider", "anthropic"}, {"blocks", std::move(blocks)}});
 }
 
 Json AnthropicReasoningState::blocks(std::string_view reasoning_state) {
@@ -71,6 +75,20 @@ Json AnthropicReasoningState::blocks(std::string_view reasoning_state) {
   if (!kept || text_of(*kept, "provider") != "anthropic") return Json::array();
   const Json* blocks = member(*kept, "blocks");
   return blocks != nullptr && blocks->is_array() ? *blocks : Json::array();
+}
+
+// The whole text of the later part takes the place of its first text.
+std::string joined_turn(const std::string& paused, const std::string& later, std::string_view text) {
+  Json blocks = AnthropicReasoningState::blocks(paused);
+  Json rest = AnthropicReasoningState::blocks(later);
+  if (rest.empty()) rest.push_back({{"type", "text"}});
+  for (Json& block : rest) {
+    const bool is_place = text_of(block, "type") == "text" && member(block, "text") == nullptr;
+    if (is_place && text.empty()) continue;
+    if (is_place) block["text"] = std::exchange(text, {});
+    blocks.push_back(std::move(block));
+  }
+  return AnthropicReasoningState::paused(std::move(blocks));
 }
 
 namespace {
@@ -137,6 +155,7 @@ void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicReasoni
 
 std::string anthropic_finish_reason(std::string_view stop_reason) {
   if (stop_reason == "max_tokens" || stop_reason == "model_context_window_exceeded") return "length";
+  if (stop_reason == "pause_turn") return std::string(kPausedTurn);
   if (stop_reason == "tool_use") return "tool_calls";
   if (stop_reason == "refusal") return "content_filter";
   return "stop";
@@ -184,7 +203,7 @@ std::optional<schemas::ChatUsage> AnthropicUsage::usage() const {
 
 base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::string_view body) {
   const std::optional<Json> message = parse_wire(body);
-  if (!message) return not_a_reply(target);
+  if (!message) return unreadable(target, body);
   if (const Json* node = member(*message, "error")) return anthropic_error(target, *node);
   const Json* content = member(*message, "content");
   if (content == nullptr || !content->is_array()) return not_a_reply(target);
@@ -201,12 +220,22 @@ base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::stri
   if (const std::string_view why = anthropic_refusal(*message); !why.empty()) choice.refusal = why;
   if (!choice.content && choice.tool_calls.empty()) choice.content = "";
   choice.reasoning_state = reasoning_state.take();
+  if (choice.finish_reason == kPausedTurn) {
+    if (content->empty()) choice.finish_reason = "length";
+    choice.reasoning_state = content->empty() ? "" : AnthropicReasoningState::paused(*content);
+  }
 
   AnthropicUsage usage;
   usage.take(member(*message, "usage"));
   reply.usage = usage.usage();
   reply.service_tier = usage.service_tier();
   return reply;
+}
+
+std::optional<schemas::ChatUsage> anthropic_reply_usage(const Json& reply) {
+  AnthropicUsage usage;
+  usage.take(member(reply, "usage"));
+  return usage.usage();
 }
 
 namespace {
@@ -217,7 +246,8 @@ class AnthropicStream final : public StreamReader {
 
   base::Status read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) override {
     const std::optional<Json> node = parse_wire(event.data);
-    if (!node || !node->is_object()) return not_a_reply(target_);
+    if (!node) return unreadable(target_, event.data);
+    if (!node->is_object()) return not_a_reply(target_);
     const std::string_view type = text_of(*node, "type");
     if (const Json* error = member(*node, "error")) return anthropic_error(target_, *error);
     if (type.empty()) return not_a_reply(target_);
@@ -230,15 +260,26 @@ class AnthropicStream final : public StreamReader {
     } else if (type == "content_block_stop") {
       close(*node, out);
     } else if (type == "message_delta") {
-      finish(*node, out);
+      keep_reason(*node);
     } else if (type == "message_stop") {
       complete_ = stopped_ = true;
+      end(out);
     }
     return {};  // pings, and unknown events of later versions
   }
 
+  void end(std::vector<schemas::ChatPiece>& out) override {
+    if (!complete_ || std::exchange(ended_, true)) return;
+    schemas::ChatPiece& piece = out.emplace_back();
+    piece.finish_reason = reason_.empty() && calls_ > 0 ? "tool_calls" : anthropic_finish_reason(reason_);
+    piece.reasoning_state = reasoning_state_.take();
+    if (piece.finish_reason == kPausedTurn) pause(piece);
+    if (!refusal_.empty()) piece.refusal = refusal_;
+  }
+
   bool complete(int) const override { return complete_; }
   bool has_end_marker() const override { return stopped_; }
+  void keep_turn() override { turn_ = Json::array(); }
   const schemas::ChatMetadata& facts() const override { return facts_; }
 
  private:
@@ -249,6 +290,9 @@ class AnthropicStream final : public StreamReader {
     std::string arguments = {};
     int call = 0;
     bool has_arguments = false;
+    // Only if the turn is kept: the block as it began, with the citations since, and its text.
+    Json kept = nullptr;
+    std::string text = {};
   };
 
   void begin(const Json& event) {
@@ -271,8 +315,10 @@ class AnthropicStream final : public StreamReader {
     Block& block = blocks_[integer_of(event, "index").value_or(0)];
     block = {};
     block.type = text_of(*given, "type");
+    if (keeps_turn()) block.kept = *given;
     if (block.type == "text") {
       reasoning_state_.text();
+      block.text = text_of(*given, "text");
       citations_.begin_block(*given);
       if (const std::string_view text = text_of(*given, "text"); !text.empty()) advance(text, out);
     } else if (block.type == "thinking") {
@@ -310,17 +356,27 @@ class AnthropicStream final : public StreamReader {
     const std::string_view type = text_of(*delta, "type");
     if (type == "text_delta" && block.type == "text") {
       advance(text_of(*delta, "text"), out);
+      if (keeps_turn()) block.text += text_of(*delta, "text");
     } else if (type == "citations_delta" && block.type == "text") {
-      if (const Json* citation = member(*delta, "citation")) citations_.cite(*citation);
+      if (const Json* citation = member(*delta, "citation")) cite(block, *citation);
     } else if (type == "thinking_delta" && block.type == "thinking") {
       think(block, text_of(*delta, "thinking"), out);
     } else if (type == "signature_delta") {
       block.signature += text_of(*delta, "signature");
     } else if (type == "input_json_delta" && block.type == "tool_use") {
       add_arguments(block, text_of(*delta, "partial_json"), out);
-    } else if (type == "input_json_delta" && block.server_call.is_object()) {
+      if (keeps_turn()) block.arguments += text_of(*delta, "partial_json");
+    } else if (type == "input_json_delta" && (block.server_call.is_object() || keeps_turn())) {
       block.arguments += text_of(*delta, "partial_json");
     }
+  }
+
+  void cite(Block& block, const Json& citation) {
+    citations_.cite(citation);
+    if (!keeps_turn()) return;
+    Json& cited = block.kept["citations"];
+    if (!cited.is_array()) cited = Json::array();
+    if (cited.size() < kCitationsMax) cited.push_back(citation);
   }
 
   void advance(std::string_view text, std::vector<schemas::ChatPiece>& out) {
@@ -354,11 +410,26 @@ class AnthropicStream final : public StreamReader {
     const auto found = blocks_.find(integer_of(event, "index").value_or(0));
     if (found == blocks_.end()) return;
     Block& block = found->second;
+    if (keeps_turn()) keep(block);
     if (block.type == "text") write_citations(out);
     if (block.type == "thinking") reasoning_state_.thinking(block.thinking, block.signature);
     if (block.server_call.is_object()) close_server_call(block);
     if (block.type == "tool_use" && !block.has_arguments) add_arguments(block, block.input, out);
     blocks_.erase(found);
+  }
+
+  bool keeps_turn() const { return turn_.is_array(); }
+
+  // Adds the whole block to the turn, as it is in a reply that is not streamed.
+  void keep(Block& block) {
+    if (block.type == "text") block.kept["text"] = std::move(block.text);
+    if (block.type == "thinking") {
+      block.kept["thinking"] = block.thinking;
+      block.kept["signature"] = block.signature;
+    }
+    if (std::optional<Json> input = parse_wire(block.arguments); input && input->is_object())
+      block.kept["input"] = *std::move(input);
+    turn_.push_back(std::move(block.kept));
   }
 
   void close_server_call(Block& block) {
@@ -367,26 +438,37 @@ class AnthropicStream final : public StreamReader {
     reasoning_state_.server_tool(std::move(block.server_call));
   }
 
-  void finish(const Json& event, std::vector<schemas::ChatPiece>& out) {
+  // The reason is sent at the end of the stream: only then is it known that no block follows.
+  void keep_reason(const Json& event) {
     count(member(event, "usage"));
     const Json* delta = member(event, "delta");
     const std::string_view reason = delta != nullptr ? text_of(*delta, "stop_reason") : std::string_view();
     if (reason.empty()) return;
     complete_ = true;  // message_stop adds nothing and may be missing
-    schemas::ChatPiece& piece = out.emplace_back();
-    piece.finish_reason = anthropic_finish_reason(reason);
-    piece.reasoning_state = reasoning_state_.take();
-    if (const std::string_view why = anthropic_refusal(*delta); !why.empty()) piece.refusal = why;
+    reason_ = reason;
+    if (const std::string_view why = anthropic_refusal(*delta); !why.empty()) refusal_ = why;
+  }
+
+  void pause(schemas::ChatPiece& piece) {
+    for (auto& [index, block] : std::exchange(blocks_, {})) {
+      if (keeps_turn()) keep(block);
+    }
+    const bool can_continue = keeps_turn() && !turn_.empty();
+    if (!can_continue) piece.finish_reason = "length";
+    piece.reasoning_state = can_continue ? AnthropicReasoningState::paused(std::move(turn_)) : "";
+    turn_ = nullptr;
   }
 
   const Target& target_;
   std::map<std::int64_t, Block> blocks_;  // open blocks
+  Json turn_ = nullptr;                   // its whole blocks, if they are kept
   AnthropicReasoningState reasoning_state_;
   AnthropicCitations citations_;
   AnthropicUsage usage_;
   schemas::ChatMetadata facts_;
+  std::string reason_, refusal_;
   int calls_ = 0;
-  bool complete_ = false, stopped_ = false;
+  bool complete_ = false, stopped_ = false, ended_ = false;
 };
 
 }  // namespace

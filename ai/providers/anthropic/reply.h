@@ -39,10 +39,12 @@ class AnthropicReasoningState {
   void server_tool(Json block);
   // Empty: no thinking, and no call beside tools that Anthropic runs, so nothing must be sent back.
   std::string take();
+  // The state of a turn that was paused: all its blocks as received. joined_turn adds the rest of the turn.
+  static std::string paused(Json blocks);
 
   // The blocks of an earlier answer, in order: complete blocks of thinking and of Anthropic's tools, and
-  // {"type": "text"} and {"type": "tool_use", "id"} for the others. Empty if there is no state or it is that
-  // of another provider.
+  // {"type": "text"} and {"type": "tool_use", "id"} for the others; texts of a turn that was paused are
+  // complete too. Empty if there is no state or it is that of another provider.
   static Json blocks(std::string_view reasoning_state);
 
  private:
@@ -52,6 +54,8 @@ class AnthropicReasoningState {
 
 // Translation::chat_reply for Anthropic's Messages API.
 base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::string_view body);
+// Translation::reply_usage.
+std::optional<schemas::ChatUsage> anthropic_reply_usage(const Json& reply);
 
 // Shared by whole replies and streams.
 std::string anthropic_finish_reason(std::string_view stop_reason);

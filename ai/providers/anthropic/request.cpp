@@ -6,9 +6,11 @@
 #include "ai/providers/anthropic/cache_marks.h"
 #include "ai/providers/anthropic/messages.h"
 #include "ai/providers/anthropic/model.h"
+#include "ai/providers/anthropic/schema.h"
 #include "ai/providers/content_part.h"
+#include "ai/providers/history.h"
+#include "ai/providers/json_schema.h"
 #include "ai/providers/media_check.h"
-#include "ai/providers/object_schema.h"
 #include "ai/providers/parameters.h"
 #include "ai/providers/tool_pictures.h"
 #include "ai/providers/tool_request.h"
@@ -43,12 +45,17 @@ void write_stop(Parameters& parameters, Json& wire) {
   if (!kept.empty()) wire["stop_sequences"] = std::move(kept);
 }
 
-void write_format(const ClaudeModel& model, Parameters& parameters, Json& wire) {
+void write_format(const ClaudeModel& model, Parameters& parameters, StrictBudget& budget, Json& wire) {
   const Json* format = parameters.take("response_format");
   if (format == nullptr || text_of(*format, "type") == "text") return;
   const Json* schema = member(member(*format, "json_schema"), "schema");
-  if (schema == nullptr || !model.supports_formats()) return parameters.dropped("response_format");
-  wire["output_config"]["format"] = {{"type", "json_schema"}, {"schema", *schema}};
+  if (schema == nullptr) return parameters.dropped("response_format");
+  std::optional<SubsetSchema> strict;
+  if (model.supports_formats()) strict = anthropic_strict_schema(*schema);
+  const bool fits = strict && budget.admit(strict->schema);
+  if (!fits || strict->is_loosened) parameters.clamped("response_format");  // so that the answer is checked
+  if (!fits) return wire["system"].push_back({{"type", "text"}, {"text", format_in_words(*schema)}});
+  wire["output_config"]["format"] = {{"type", "json_schema"}, {"schema", std::move(strict->schema)}};
 }
 
 // A telephone number, or only digits.
@@ -115,25 +122,27 @@ base::Result<WireRequest> anthropic_request(const Target& target, const schemas:
     messages = &shown;
   }
   base::Result<AnthropicMessages> turns =
-      anthropic_messages(messages != nullptr ? *messages : Json::array(), parameters);
+      anthropic_messages(messages != nullptr ? *messages : Json::array(), model, parameters);
   if (!turns) return turns.error();
 
   Json wire = {{"model", target.model}, {"messages", std::move(turns->messages)}};
   if (!turns->system.empty()) wire["system"] = std::move(turns->system);
   if (stream) wire["stream"] = true;
   write_limit(target, model, parameters, wire);
-  const bool forced_call = write_anthropic_tools(parameters, model, wire);
+  StrictBudget budget;
+  write_format(model, parameters, budget, wire);
+  const AnthropicTools tools = write_anthropic_tools(parameters, model, budget, request.old_functions, wire);
   write_anthropic_thinking(parameters, model,
-                           {.forced_call = forced_call, .lacks_thinking = turns->lacks_thinking}, wire);
+                           {.forced_call = tools.forced_call, .lacks_thinking = turns->lacks_thinking}, wire);
   write_anthropic_sampling(parameters, model, wire);
   write_stop(parameters, wire);
-  write_format(model, parameters, wire);
   write_user(request.tenant, parameters, wire);
   write_tier(parameters, wire);
   limit_cache_marks(wire, parameters);
 
   WireRequest made;
   made.path = versioned_path(target.base_url, "/v1", "/messages");
+  made.may_pause = has_server_tools(wire);
   made.headers = {{"Content-Type", "application/json"},
                   {std::string(kAnthropicVersion.first), std::string(kAnthropicVersion.second)}};
   if (std::string names = betas(*turns, model, wire); !names.empty()) {
@@ -141,6 +150,7 @@ base::Result<WireRequest> anthropic_request(const Target& target, const schemas:
   }
   made.body = schemas::dump(wire);
   made.dropped = parameters.finish();
+  made.loosened_tools = tools.loosened;
   return made;
 }
 
@@ -274,20 +284,22 @@ namespace {
 
 constexpr std::string_view kWebSearch = "web_search";
 
-// The whole schema is sent. Anthropic only requires that it describes an object.
-Json input_schema(const Json* parameters) {
-  Json schema = parameters != nullptr && parameters->is_object() ? *parameters : Json::object();
-  schema["type"] = "object";
-  complete_object_schema(schema);
-  return schema;
-}
-
-Json tool_block(const FunctionTool& tool, const ClaudeModel& model, Parameters& report) {
-  Json made = {{"name", tool.name}, {"input_schema", input_schema(tool.parameters)}};
+Json tool_block(const FunctionTool& tool, const ClaudeModel& model, Parameters& report, StrictBudget& budget,
+                bool& is_loosened) {
+  if (tool.parameters != nullptr && has_union_root(*tool.parameters)) report.clamped("tools");
+  const bool is_strict = tool.strict && model.supports_formats();
+  Json schema = is_strict ? strict_object_schema(tool.parameters)
+                          : object_schema(tool.parameters != nullptr ? *tool.parameters : Json::object());
+  Json made = {{"name", tool.name}};
+  std::optional<SubsetSchema> strict;
+  if (is_strict) strict = anthropic_strict_schema(schema);
+  if (strict && !budget.admit_tool(strict->schema)) strict.reset();
+  if (tool.strict && (!strict || strict->is_loosened)) report.clamped("tools");
+  is_loosened = is_loosened || (is_strict && (!strict || strict->is_loosened));
+  made["input_schema"] = strict ? std::move(strict->schema) : std::move(schema);
   if (!tool.description.empty()) made["description"] = tool.description;
   if (tool.cache_control != nullptr) made["cache_control"] = *tool.cache_control;
-  if (tool.strict && model.supports_formats()) made["strict"] = true;
-  if (tool.strict && !model.supports_formats()) report.clamped("tools");
+  if (strict) made["strict"] = true;
   return made;
 }
 
@@ -355,29 +367,44 @@ void write_search(Parameters& parameters, Json& tools) {
 
 }  // namespace
 
-bool write_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Json& wire) {
+bool has_server_tools(const Json& wire) {
+  const Json* tools = member(wire, "tools");
+  return tools != nullptr && std::any_of(tools->begin(), tools->end(), [](const Json& tool) {
+           return member(tool, "input_schema") == nullptr;
+         });
+}
+
+AnthropicTools write_anthropic_tools(Parameters& parameters, const ClaudeModel& model, StrictBudget& budget,
+                                     bool one_call, Json& wire) {
+  AnthropicTools written;
   const Json* given = parameters.take("tools");
   const Json* choice = parameters.take("tool_choice");
   const Json* parallel = parameters.take("parallel_tool_calls");
+  static const Json kOff(false);
+  if (one_call && parallel == nullptr && given != nullptr) parallel = &kOff;
   const ToolRequest request = read_tools(given, choice);
   if (request.others) parameters.dropped("tools");
+  report_left_out_of_tools(Dialect::kAnthropic, given,
+                           [&](const std::string& name) { parameters.dropped(name); });
 
   Json tools = Json::array();
-  for (const FunctionTool& tool : request.tools) tools.push_back(tool_block(tool, model, parameters));
+  for (const FunctionTool& tool : request.tools)
+    tools.push_back(tool_block(tool, model, parameters, budget, written.loosened));
   write_search(parameters, tools);
   if (tools.empty()) {
-    if (request.choice.mode == ToolChoice::Mode::kRequired) parameters.dropped("tool_choice");
+    if (choice != nullptr) parameters.dropped("tool_choice");
     if (parallel != nullptr) parameters.dropped("parallel_tool_calls");
-    return false;
+    return written;
   }
   wire["tools"] = std::move(tools);
-  if (choice == nullptr && parallel == nullptr) return false;
+  if (choice == nullptr && parallel == nullptr) return written;
   Json tool_choice = choice_block(request.choice);
   if (parallel != nullptr && request.choice.mode != ToolChoice::Mode::kNone) {
     tool_choice["disable_parallel_tool_use"] = !is_true(parallel);
   }
   wire["tool_choice"] = std::move(tool_choice);
-  return request.choice.mode == ToolChoice::Mode::kRequired;
+  written.forced_call = request.choice.mode == ToolChoice::Mode::kRequired;
+  return written;
 }
 
 }  // namespace millrace::providers

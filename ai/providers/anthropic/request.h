@@ -1,5 +1,6 @@
 #pragma once
 #include "ai/providers/anthropic/model.h"
+#include "ai/providers/anthropic/schema.h"
 #include "ai/providers/json_access.h"
 #include "ai/providers/parameters.h"
 #include "ai/providers/provider.h"
@@ -27,8 +28,17 @@ void write_anthropic_thinking(Parameters& parameters, const ClaudeModel& model,
 // Writes temperature, top_p and top_k. REQUIRES: thinking has been written.
 void write_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, Json& wire);
 
-// Writes `tools` and `tool_choice` of a request to Anthropic, including its web search tool. True: the choice
-// forces a call, which excludes thinking.
-bool write_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Json& wire);
+struct AnthropicTools {
+  bool forced_call = false;  // by the choice, which excludes thinking
+  bool loosened = false;     // WireRequest::loosened_tools
+};
+// Writes `tools` and `tool_choice` of a request to Anthropic, including its web search tool. Strict tools
+// beyond `budget` are sent without `strict`. `one_call`: unless the request says otherwise, an answer has at
+// most one call.
+AnthropicTools write_anthropic_tools(Parameters& parameters, const ClaudeModel& model, StrictBudget& budget,
+                                     bool one_call, Json& wire);
+
+// True: `wire` has a tool that Anthropic runs, so it may pause its turn.
+bool has_server_tools(const Json& wire);
 
 }  // namespace millrace::providers

@@ -70,19 +70,19 @@ void GeminiCitations::take(const Json& candidate) {
     for (const Json& support : *supports) take_support(support, *chunks);
   }
   take_sources(list_of(member(candidate, "citationMetadata"), "citationSources"));
-  if (!text_of(candidate, "finishReason").empty()) settle(chunks);
+  if (chunks != nullptr) chunks_ = *chunks;
 }
 
 // If no segment has a source, the sources count for the whole answer.
-void GeminiCitations::settle(const Json* chunks) {
+void GeminiCitations::end() {
   for (const Segment& each : segments_) {
     const std::size_t base = events_ == 1 && each.part < parts_.size() ? parts_[each.part] : 0;
     const std::size_t begin = text_.characters_before(base + each.begin);
     list_.add(begin, std::max(begin, text_.characters_before(base + each.end)), each.url, each.title);
   }
   segments_.clear();
-  if (chunks == nullptr || !list_.empty()) return;
-  for (const Json& chunk : *chunks) {
+  if (!list_.empty()) return;
+  for (const Json& chunk : std::exchange(chunks_, Json::array())) {
     const Json* source = source_of(chunk);
     if (source != nullptr)
       list_.add(0, text_.characters(), text_of(*source, "uri"), text_of(*source, "title"));
@@ -138,8 +138,6 @@ bool holds(const std::array<std::string_view, kCount>& words, std::string_view w
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string new_call_id() { return "call_" + base::hex(base::random_bytes(12)); }
-
 Json token_logprob(const Json& node) {
   const std::string_view token = text_of(node, "token");
   const Json* log = member(node, "logProbability");
@@ -163,10 +161,19 @@ base::Result<bool> GeminiCandidate::read(const Target& target, const Json& candi
   out.logprobs = gemini_logprobs(member(candidate, "logprobsResult"));
   has_content_ = has_content_ || out.content.has_value();
   citations_.take(candidate);
+  if (base::Status kept = keep_reason(target, candidate); !kept) return kept.error();
+  return out.content || !out.reasoning.empty() || !out.tool_calls.empty() || !out.logprobs.is_null() ||
+         !out.extra.is_null();
+}
+
+void GeminiCandidate::end(schemas::ChatPiece& out) {
+  out.index = index_;
+  if (!finished()) return;
+  citations_.end();
   citations_.add_to(out.extra);
-  if (base::Status ended = finish(target, candidate, out); !ended) return ended.error();
-  return out.content || !out.reasoning.empty() || !out.tool_calls.empty() || !out.finish_reason.empty() ||
-         !out.logprobs.is_null() || !out.extra.is_null();
+  out.finish_reason = finish_reason_ == "stop" && calls_ > 0 ? "tool_calls" : finish_reason_;
+  if (!has_content_ && calls_ == 0) out.content = "";
+  out.reasoning_state = reasoning_state_.take();
 }
 
 void GeminiCandidate::take_part(const Json& part, schemas::ChatPiece& out) {
@@ -189,8 +196,7 @@ void GeminiCandidate::take_part(const Json& part, schemas::ChatPiece& out) {
 void GeminiCandidate::take_call(const Json& call, std::string_view signature, schemas::ChatPiece& out) {
   schemas::ToolCallPiece piece;
   piece.index = calls_++;
-  piece.id = text_of(call, "id");
-  if (piece.id.empty()) piece.id = new_call_id();
+  piece.id = ids_.unique(std::string(text_of(call, "id")));
   piece.type = "function";
   piece.name = text_of(call, "name");
   const Json* args = member(call, "args");
@@ -216,20 +222,18 @@ void GeminiCandidate::take_media(const Json& data, schemas::ChatPiece& out) {
   out.extra["images"].push_back({{"type", "image_url"}, {"image_url", {{"url", std::move(url)}}}});
 }
 
-base::Status GeminiCandidate::finish(const Target& target, const Json& candidate, schemas::ChatPiece& out) {
+// A reason that means more than "stop" counts.
+base::Status GeminiCandidate::keep_reason(const Target& target, const Json& candidate) {
   const std::string_view reason = text_of(candidate, "finishReason");
-  if (reason.empty() || finished_) return {};
+  if (reason.empty()) return {};
   if (holds(kFailed, reason)) {
     const std::string_view why = text_of(candidate, "finishMessage");
     std::string words(reason);
     if (!why.empty()) words.append(": ").append(why);
-    return stream_error(target, 0, upstream_text(words));
+    return failed_answer(target, words);
   }
-  finished_ = true;
-  out.finish_reason = reason == "MAX_TOKENS" ? "length" : gemini_filters(reason) ? "content_filter" : "stop";
-  if (out.finish_reason == "stop" && calls_ > 0) out.finish_reason = "tool_calls";
-  if (!has_content_ && calls_ == 0) out.content = "";
-  out.reasoning_state = reasoning_state_.take();
+  if (finish_reason_.empty() || finish_reason_ == "stop")
+    finish_reason_ = reason == "MAX_TOKENS" ? "length" : gemini_filters(reason) ? "content_filter" : "stop";
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ai/providers/call_ids.h"
 #include "ai/providers/citations.h"
 #include "ai/providers/json_access.h"
 #include "ai/providers/provider.h"
@@ -20,6 +21,7 @@ class GeminiCitations {
   void add_text(std::string_view text) { text_.add(text); }
   // Reads the citations of an event. REQUIRES: the text of the event has been added.
   void take(const Json& candidate);
+  void end();  // of the answer
   void add_to(Json& extra) { list_.add_to(extra); }
 
  private:
@@ -30,11 +32,11 @@ class GeminiCitations {
   void take_support(const Json& support, const Json& chunks);
   void take_sources(const Json* sources);
   void keep(const Json& segment, std::string_view url, std::string_view title);
-  void settle(const Json* chunks);
 
   CharacterIndex text_;
   std::vector<std::size_t> parts_;  // of the first event: the byte offset at which each part begins
   std::vector<Segment> segments_;   // at most kCitationsMax
+  Json chunks_ = nullptr;           // the latest list of sources
   int events_ = 0;
   Citations list_;
 };
@@ -58,25 +60,30 @@ class GeminiReasoningState {
 
 inline constexpr std::int64_t kGeminiCandidatesMax = 128;  // of one answer
 
-// Reads one candidate of an answer, whole or event by event, into pieces. Calls without an id get one from
-// the gateway.
+// Reads one candidate of an answer, whole or event by event, into pieces. Calls without an id of their own
+// get one from the gateway.
 class GeminiCandidate {
  public:
   explicit GeminiCandidate(int index) : index_(index) {}
 
   // False: nothing new. kUpstream: the model ended with an invalid call.
   base::Result<bool> read(const Target& target, const Json& candidate, schemas::ChatPiece& out);
-  bool finished() const { return finished_; }
+  // Adds what a finished candidate has at its end: finish reason, citations, state. Gemini may send a finish
+  // reason with each event, so this is known when the answer is over.
+  void end(schemas::ChatPiece& out);
+  bool finished() const { return !finish_reason_.empty(); }
 
  private:
   void take_part(const Json& part, schemas::ChatPiece& out);
   void take_call(const Json& call, std::string_view signature, schemas::ChatPiece& out);
   static void take_media(const Json& data, schemas::ChatPiece& out);
-  base::Status finish(const Target& target, const Json& candidate, schemas::ChatPiece& out);
+  base::Status keep_reason(const Target& target, const Json& candidate);
 
   int index_;
   int calls_ = 0;
-  bool has_content_ = false, finished_ = false;
+  CallIds ids_;
+  bool has_content_ = false;
+  std::string finish_reason_;  // OpenAI's; "stop" also for calls
   GeminiReasoningState reasoning_state_;
   GeminiCitations citations_;
 };

@@ -43,12 +43,12 @@ WireRequest gemini_embedding_request(const Target& target, const EmbeddingPart& 
 base::Result<EmbeddingReply> gemini_embedding_reply(const Target& target, std::string_view body,
                                                     std::size_t inputs) {
   std::optional<ReadVectors> read = read_vectors(body, "values");
-  if (!read) return not_a_reply(target);
+  if (!read) return unreadable(target, body);
   if (const Json* error = gemini_error_of(read->rest); error != nullptr) return gemini_error(target, *error);
   const bool each_has_one =
       read->vectors.size() == inputs && std::none_of(read->vectors.begin(), read->vectors.end(),
                                                      [](const schemas::Vector& one) { return one.empty(); });
-  if (!each_has_one) return not_a_reply(target);
+  if (!each_has_one) return content_fault(target, "did not send one vector for each input");
   EmbeddingReply reply;
   reply.vectors = std::move(read->vectors);
   const Json* usage = member(read->rest, "usageMetadata");
@@ -224,8 +224,8 @@ Json requested_prediction(const ImageRequest& request, int call, ImageParameters
   return {{"instances", Json::array({{{"prompt", request.prompt}}})}, {"parameters", std::move(parameters)}};
 }
 
-std::string says(const Target& target, std::string_view what, std::string_view reason,
-                 std::string_view words) {
+std::string failure_text(const Target& target, std::string_view what, std::string_view reason,
+                         std::string_view words) {
   std::string message(shown_name(target));
   message.append(what);
   if (!reason.empty()) message.append(" (").append(upstream_text(reason)).append(")");
@@ -234,12 +234,15 @@ std::string says(const Target& target, std::string_view what, std::string_view r
 }
 
 base::Error refused(const Target& target, std::string_view reason, std::string_view words) {
-  return base::error(base::Code::kBadRequest, says(target, " refused to create this image", reason, words),
-                     "prompt");
+  return base::error(base::Code::kBadRequest,
+                     failure_text(target, " refused to create this image", reason, words), "prompt");
 }
 
 base::Error no_image(const Target& target, std::string_view reason, std::string_view words) {
-  return base::error(base::Code::kUpstream, says(target, " answered without an image", reason, words));
+  base::Error error =
+      base::error(base::Code::kUpstream, failure_text(target, " answered without an image", reason, words));
+  error.is_content_fault = true;
+  return error;
 }
 
 void keep_format(std::string_view mime, ImageReply& reply) {
@@ -314,7 +317,7 @@ base::Result<ImageReply> content_reply(const Target& target, Json& answer) {
     return refused(target, text_of(*feedback, "blockReason"), text_of(*feedback, "blockReasonMessage"));
   const auto candidates = answer.find("candidates");
   if (candidates == answer.end() || !candidates->is_array() || candidates->empty())
-    return not_a_reply(target);
+    return no_image(target, {}, {});
   Json& candidate = candidates->front();
   ImageReply reply;
   if (Json* drawn = drawn_part(candidate); drawn == nullptr || !take_image(*drawn, "data", reply)) {
@@ -367,7 +370,7 @@ WireRequest gemini_image_request(const Target& target, const ImageRequest& reque
 
 base::Result<ImageReply> gemini_image_reply(const Target& target, std::string_view body) {
   std::optional<Json> answer = parse_wire(body);
-  if (!answer) return not_a_reply(target);
+  if (!answer) return unreadable(target, body);
   if (const Json* error = gemini_error_of(*answer)) return gemini_error(target, *error);
   if (!answer->is_object()) return not_a_reply(target);
   return gemini_image_model(target.model).is_imagen ? prediction_reply(target, *answer)

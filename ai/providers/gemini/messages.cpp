@@ -4,7 +4,9 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "ai/providers/call_ids.h"
 #include "ai/providers/content_part.h"
 #include "ai/providers/gemini/candidate.h"
 #include "ai/providers/history.h"
@@ -109,15 +111,32 @@ class GeminiConversation {
     Json& contents = turns_.contents;
     if (contents.empty()) append("user", std::exchange(turns_.system_parts, Json::array()));
     if (contents.empty()) return bad_messages("no message has content");
+    end_turn();
     if (text_of(contents.front(), "role") != "user") {
       Json opening = {{"role", "user"}, {"parts", Json::array({Json{{"text", kOpening}}})}};
       contents.insert(contents.begin(), std::move(opening));
     }
+    fit_ids(contents);
     return std::move(turns_);
   }
 
  private:
+  static void fit_ids(Json& contents) {
+    FittedCallIds ids(*preset_named("gemini"));
+    for (Json& turn : contents) {
+      if (text_of(turn, "role") == "model") ids.begin_answer();
+      for (Json& part : turn["parts"]) {
+        const bool is_call = part.contains("functionCall");
+        if (!is_call && !part.contains("functionResponse")) continue;
+        Json& named = part[is_call ? "functionCall" : "functionResponse"];
+        const std::string id(text_of(named, "id"));
+        if (!id.empty()) named["id"] = is_call ? ids.call(id) : ids.result(id);
+      }
+    }
+  }
+
   base::Status take_system(Json parts) {
+    if (!turns_.contents.empty()) report_.clamped(kMovedSystem);
     for (Json& part : parts) {
       if (!part.contains("text")) return bad_messages("a system message may only have text");
       turns_.system_parts.push_back(std::move(part));
@@ -130,16 +149,23 @@ class GeminiConversation {
     const auto known = names_.find(id);
     const std::string_view name = known != names_.end() ? known->second : text_of(message, "name");
     if (name.empty())
-      return bad_messages("tool_call_id \"" + id.substr(0, 64) + "\" does not match an earlier call");
+      return bad_messages("tool_call_id \"" + std::string(cut_text(id, 64)) +
+                          "\" does not match an earlier call");
     Json media = Json::array();
     for (Json& part : parts) {
       if (!part.contains("text")) media.push_back(std::move(part));
     }
     std::erase_if(parts.get_ref<Json::array_t&>(), [](const Json& part) { return !part.contains("text"); });
-    append("user", Json::array({{{"functionResponse",
-                                  {{"name", name}, {"response", response_object(std::move(parts))}}}}}));
+    Json response = {{"name", name}, {"response", response_object(std::move(parts))}};
+    if (known != names_.end()) add_id(id, response);
+    append("user", Json::array({{{"functionResponse", std::move(response)}}}));
     append("user", std::move(media));
     return {};
+  }
+
+  // Of a call or its result. Ids that the gateway made are not sent.
+  static void add_id(std::string_view id, Json& object) {
+    if (!id.empty() && !is_new_call_id(id)) object["id"] = id;
   }
 
   void take_answer(const Json& message, Json parts) {
@@ -177,8 +203,9 @@ class GeminiConversation {
       const std::string name(text_of(member(function, "name")));
       names_[std::string(id)] = name;
       Json part = {{"functionCall", {{"name", name}, {"args", arguments_object(text_of(arguments))}}}};
-      std::string_view signature = reasoning_state.of_call(id);
-      if (signature.empty()) signature = given_signature(call);
+      add_id(id, part["functionCall"]);
+      std::string_view signature = given_signature(call);
+      if (signature.empty()) signature = reasoning_state.of_call(id);
       if (signature.empty() && member(call, "extra_content") != nullptr)
         report_.dropped(history_name(HistoryPlace::kCall, "extra_content"));
       if (signature.empty() && is_first && model_.signs_calls()) signature = kUnsigned;
@@ -193,16 +220,18 @@ class GeminiConversation {
     if (parts.empty()) return;
     Json& contents = turns_.contents;
     if (contents.empty() || text_of(contents.back(), "role") != role) {
+      end_turn();
       contents.push_back({{"role", role}, {"parts", Json::array()}});
     }
     Json& all = contents.back()["parts"];
-    for (Json& part : parts) {
-      std::size_t at = all.size();
-      if (part.contains("functionResponse")) {
-        for (at = 0; at < all.size() && all[at].contains("functionResponse");) ++at;
-      }
-      all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), std::move(part));
-    }
+    for (Json& part : parts) all.push_back(std::move(part));
+  }
+
+  void end_turn() {
+    if (turns_.contents.empty()) return;
+    Json& parts = turns_.contents.back()["parts"];
+    std::ranges::stable_partition(parts.get_ref<Json::array_t&>(),
+                                  [](const Json& part) { return part.contains("functionResponse"); });
   }
 
   const GeminiModel& model_;
@@ -213,12 +242,72 @@ class GeminiConversation {
 
 }  // namespace
 
+namespace {
+
+// The messages after an answer, up to the next one: results first, in the order of the calls.
+class AfterAnswer {
+ public:
+  AfterAnswer() = default;
+  explicit AfterAnswer(const Json& answer) {
+    const Json* calls = member(answer, "tool_calls");
+    if (calls == nullptr || !calls->is_array()) return;
+    for (std::size_t i = calls->size(); i-- > 0;) open_[text_of((*calls)[i], "id")].push_back(i);
+  }
+
+  void add(const Json& message) {
+    if (text_of(message, "role") == "tool") {
+      results_.emplace_back(place_of(text_of(message, "tool_call_id")), &message);
+    } else {
+      others_.push_back(&message);
+    }
+  }
+
+  void move_to(std::vector<const Json*>& all) {
+    std::ranges::stable_sort(results_, {}, &std::pair<std::size_t, const Json*>::first);
+    for (const auto& [place, message] : results_) all.push_back(message);
+    all.insert(all.end(), others_.begin(), others_.end());
+  }
+
+ private:
+  // Of several calls with this id, the first that has no result yet.
+  std::size_t place_of(std::string_view id) {
+    const auto found = open_.find(id);
+    if (found == open_.end()) return SIZE_MAX;
+    std::vector<std::size_t>& places = found->second;
+    const std::size_t place = places.back();
+    if (places.size() > 1) places.pop_back();
+    return place;
+  }
+
+  std::map<std::string_view, std::vector<std::size_t>> open_;  // places of calls by id, the first one last
+  std::vector<std::pair<std::size_t, const Json*>> results_;
+  std::vector<const Json*> others_;
+};
+
+std::vector<const Json*> in_call_order(const Json& messages) {
+  std::vector<const Json*> all;
+  AfterAnswer after;
+  for (const Json& message : messages) {
+    if (text_of(message, "role") != "assistant") {
+      after.add(message);
+      continue;
+    }
+    after.move_to(all);
+    all.push_back(&message);
+    after = AfterAnswer(message);
+  }
+  after.move_to(all);
+  return all;
+}
+
+}  // namespace
+
 base::Result<GeminiContents> gemini_contents(const Json& messages, const GeminiModel& model,
                                              Parameters& report) {
   GeminiConversation turns(model, report);
   if (messages.is_array()) {
-    for (const Json& message : messages) {
-      if (base::Status taken = turns.take(message); !taken) return taken.error();
+    for (const Json* message : in_call_order(messages)) {
+      if (base::Status taken = turns.take(*message); !taken) return taken.error();
     }
   }
   return turns.finish();

@@ -15,7 +15,8 @@ struct GeminiContents {
   Json contents = Json::array();
 };
 
-// `messages`: in OpenAI's format. kInvalidField: invalid content, or a tool result without a matching call.
+// `messages`: in OpenAI's format. Results of calls go out in the order of their calls: models that give calls
+// no ids match them by their place. kInvalidField: invalid content, or a tool result without a matching call.
 base::Result<GeminiContents> gemini_contents(const Json& messages, const GeminiModel& model,
                                              Parameters& report);
 

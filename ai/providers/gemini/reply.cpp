@@ -34,6 +34,7 @@ base::Status read_choices(const Target& target, const Json& answer, schemas::Cha
     schemas::ChatPiece piece;
     GeminiCandidate reader(static_cast<int>(reply.choices.size()));
     if (base::Result<bool> read = reader.read(target, candidate, piece); !read) return read.error();
+    reader.end(piece);
     if (piece.finish_reason.empty()) piece.finish_reason = piece.tool_calls.empty() ? "stop" : "tool_calls";
     reply.choices.push_back(whole(std::move(piece)));
   }
@@ -53,7 +54,7 @@ void take_gemini_facts(const Json& answer, schemas::ChatMetadata& facts) {
 
 base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_view body) {
   const std::optional<Json> answer = parse_wire(body);
-  if (!answer) return not_a_reply(target);
+  if (!answer) return unreadable(target, body);
   if (const Json* error = gemini_error_of(*answer)) return gemini_error(target, *error);
 
   schemas::ChatReply reply;
@@ -62,7 +63,8 @@ base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_
   if (reply.choices.empty() && member(feedback, "blockReason") != nullptr) {
     reply.choices.push_back(whole(gemini_blocked(*feedback)));
   }
-  if (reply.choices.empty()) return not_a_reply(target);
+  if (reply.choices.empty())
+    return answer->is_object() ? content_fault(target, "answered without a candidate") : not_a_reply(target);
   schemas::ChatMetadata facts;
   take_gemini_facts(*answer, facts);
   reply.id = std::move(facts.id);
@@ -80,7 +82,7 @@ class GeminiStream final : public StreamReader {
 
   base::Status read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) override {
     const std::optional<Json> answer = parse_wire(event.data);
-    if (!answer) return not_a_reply(target_);
+    if (!answer) return unreadable(target_, event.data);
     if (const Json* error = gemini_error_of(*answer)) return gemini_error(target_, *error);
     if (!answer->is_object()) return not_a_reply(target_);
     take_gemini_facts(*answer, facts_);
@@ -105,19 +107,30 @@ class GeminiStream final : public StreamReader {
     return all;
   }
 
+  bool is_continued() const override { return continued_; }
   bool has_end_marker() const override { return false; }
+
+  void end(std::vector<schemas::ChatPiece>& out) override {
+    for (auto& [index, candidate] : candidates_) {
+      if (candidate.finished()) candidate.end(out.emplace_back());
+    }
+  }
 
   const schemas::ChatMetadata& facts() const override { return facts_; }
 
  private:
   base::Status read_candidate(const Json& candidate, std::vector<schemas::ChatPiece>& out) {
     const std::int64_t index = integer_of(candidate, "index").value_or(0);
-    if (index < 0 || index >= kGeminiCandidatesMax) return not_a_reply(target_);
+    if (index < 0 || index >= kGeminiCandidatesMax)
+      return content_fault(target_, "sent a candidate beyond the limit of " +
+                                        std::to_string(kGeminiCandidatesMax) + " candidates");
     const int choice = static_cast<int>(index);
     GeminiCandidate& reader = candidates_.try_emplace(choice, choice).first->second;
     schemas::ChatPiece piece;
+    const bool was_finished = reader.finished();
     const base::Result<bool> is_new = reader.read(target_, candidate, piece);
     if (!is_new) return is_new.error();
+    continued_ = continued_ || (was_finished && *is_new);
     if (*is_new) out.push_back(std::move(piece));
     return {};
   }
@@ -125,13 +138,17 @@ class GeminiStream final : public StreamReader {
   const Target& target_;
   std::map<int, GeminiCandidate> candidates_;
   schemas::ChatMetadata facts_;
-  bool blocked_ = false;
+  bool blocked_ = false, continued_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<StreamReader> gemini_stream(const Target& target) {
   return std::make_unique<GeminiStream>(target);
+}
+
+std::optional<schemas::ChatUsage> gemini_reply_usage(const Json& reply) {
+  return gemini_usage(member(reply, "usageMetadata"));
 }
 
 std::string gemini_error_message(std::string_view body) {

@@ -9,6 +9,8 @@ namespace millrace::providers {
 // Translation::chat_reply and ::stream_reader for Gemini's generateContent. `target` outlives the reader.
 base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_view body);
 std::unique_ptr<StreamReader> gemini_stream(const Target& target);
+// Translation::reply_usage.
+std::optional<schemas::ChatUsage> gemini_reply_usage(const Json& reply);
 
 // Translation::error_message.
 std::string gemini_error_message(std::string_view body);

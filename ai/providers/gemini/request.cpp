@@ -10,6 +10,7 @@
 #include "ai/providers/gemini/model.h"
 #include "ai/providers/gemini/schema.h"
 #include "ai/providers/history.h"
+#include "ai/providers/json_schema.h"
 #include "ai/providers/media_check.h"
 #include "ai/providers/parameters.h"
 #include "ai/providers/tool_pictures.h"
@@ -129,16 +130,23 @@ void write_logprobs(Parameters& parameters, Json& config) {
 
 bool is_json(const Json* format) { return format != nullptr && text_of(*format, "type") != "text"; }
 
-void write_format(Parameters& parameters, bool is_possible, Json& config) {
+// In the system prompt, a format leaves the model its functions. Without a schema there is nothing to check.
+void put_in_words(const Json* schema, Parameters& parameters, Json& wire) {
+  if (schema == nullptr) return parameters.dropped("response_format");
+  parameters.clamped("response_format");
+  wire["systemInstruction"]["parts"].push_back({{"text", format_in_words(*schema)}});
+}
+
+void write_format(Parameters& parameters, const GeminiModel& model, Json& wire, Json& config) {
   const Json* format = parameters.take("response_format");
   if (!is_json(format)) return;
-  if (!is_possible) return parameters.dropped("response_format");
-  config["responseMimeType"] = "application/json";
   const Json* schema = member(member(*format, "json_schema"), "schema");
+  if (!model.formats_with_tools() && wire.contains("tools")) return put_in_words(schema, parameters, wire);
+  config["responseMimeType"] = "application/json";
   if (schema == nullptr) return;
-  config["responseJsonSchema"] = *schema;
-  config["responseJsonSchema"].erase("$schema");
-  add_property_ordering(config["responseJsonSchema"]);
+  SubsetSchema made = gemini_answer_schema(*schema);
+  config["responseJsonSchema"] = std::move(made.schema);
+  if (made.is_loosened) parameters.clamped("response_format");
 }
 
 void write_voices(Parameters& parameters, Json& config) {
@@ -211,7 +219,7 @@ void merge_gemini(Json& made, const Json& own) {
 
 namespace {
 
-// `own` may contain a higher limit than the request, and ask for several choices: both would be paid for.
+// `own` may contain a higher limit than the request, and set several choices: both would be paid for.
 void cap_config(Parameters& parameters, const Json& limit, Json& config) {
   const Json* sent = member(config, "maxOutputTokens");
   const bool is_within =
@@ -232,7 +240,7 @@ void write_gemini_config(Parameters& parameters, const GeminiModel& model, bool 
   }
   write_seed(parameters, config);
   write_logprobs(parameters, config);
-  write_format(parameters, model.formats_with_tools() || !wire.contains("tools"), config);
+  write_format(parameters, model, wire, config);
   write_voices(parameters, config);
   write_gemini_thinking(parameters, model, config);
   if (const Json* own = parameters.take("generation_config")) {
@@ -325,11 +333,30 @@ void write_gemini_thinking(Parameters& parameters, const GeminiModel& model, Jso
 
 namespace {
 
+// True if a part of the schema describes members with any names, which Gemini's function declarations cannot
+// express.
+bool has_map(const Json& schema) {
+  if (schema.is_array()) return std::ranges::any_of(schema, has_map);
+  if (!schema.is_object()) return false;
+  const auto has_members = [](const Json* named) { return named != nullptr && !named->empty(); };
+  const Json* others = member(schema, "additionalProperties");
+  const bool is_free = is_true(others) && !has_members(member(schema, "properties"));
+  if (is_free || (others != nullptr && others->is_object())) return true;
+  if (has_members(member(schema, "patternProperties"))) return true;
+  constexpr std::array<std::string_view, 4> kNamed{"properties", "$defs", "definitions", "dependentSchemas"};
+  constexpr std::array<std::string_view, 4> kValues{"enum", "const", "default", "examples"};
+  return std::ranges::any_of(schema.items(), [&](const auto& each) {
+    if (std::ranges::find(kValues, each.key()) != kValues.end()) return false;
+    const bool is_named = std::ranges::find(kNamed, each.key()) != kNamed.end() && each.value().is_object();
+    return is_named ? std::ranges::any_of(each.value(), has_map) : has_map(each.value());
+  });
+}
+
 Json declaration(const FunctionTool& tool) {
   Json made = {{"name", tool.name}};
   if (!tool.description.empty()) made["description"] = tool.description;
   if (tool.parameters == nullptr) return made;
-  Json parameters = gemini_schema(*tool.parameters);
+  Json parameters = gemini_parameters(*tool.parameters);
   const Json* properties = member(parameters, "properties");
   // Gemini rejects an object without properties, so a function without parameters gets no schema.
   if (properties != nullptr && !properties->empty()) made["parameters"] = std::move(parameters);
@@ -373,18 +400,30 @@ void write_search(Parameters& parameters, bool is_possible, Json& tools) {
 
 }  // namespace
 
+namespace {
+
+// Arguments in parts have a format of their own (partialArgs), in place of the arguments.
+void leave_out_partial_arguments(Parameters& parameters, Json& config) {
+  const auto calling = config.find("functionCallingConfig");
+  if (calling == config.end() || !calling->is_object()) return;
+  if (calling->erase("streamFunctionCallArguments") > 0) parameters.clamped("tool_config");
+}
+
+}  // namespace
+
 void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& wire) {
   const Json* given = parameters.take("tools");
   const Json* choice = parameters.take("tool_choice");
   const ToolRequest request = read_tools(given, choice);
   if (request.others) parameters.dropped("tools");
-  const auto is_marked = [](const FunctionTool& tool) { return tool.cache_control != nullptr; };
-  if (std::ranges::any_of(request.tools, is_marked))
-    parameters.dropped(history_name(HistoryPlace::kTool, "cache_control"));
+  report_left_out_of_tools(Dialect::kGemini, given,
+                           [&](const std::string& name) { parameters.dropped(name); });
 
   Json functions = Json::array();
   for (const FunctionTool& tool : request.tools) {
-    if (tool.strict) parameters.clamped("tools");
+    const bool is_folded = tool.parameters != nullptr && has_union_root(*tool.parameters);
+    const bool loses_map = tool.parameters != nullptr && has_map(*tool.parameters);
+    if (tool.strict || is_folded || loses_map) parameters.clamped("tools");
     functions.push_back(declaration(tool));
   }
   const bool has_functions = !functions.empty();
@@ -396,8 +435,9 @@ void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& 
 
   Json config = Json::object();
   if (choice != nullptr && has_functions) config["functionCallingConfig"] = calling_config(request.choice);
-  if (!has_functions && request.choice.mode == ToolChoice::Mode::kRequired) parameters.dropped("tool_choice");
+  if (choice != nullptr && !has_functions) parameters.dropped("tool_choice");
   if (const Json* own = parameters.take("tool_config")) merge_gemini(config, *own);
+  leave_out_partial_arguments(parameters, config);
   if (!config.empty()) wire["toolConfig"] = std::move(config);
 }
 

@@ -14,7 +14,7 @@ base::Result<WireRequest> gemini_request(const Target& target, const schemas::Ch
 std::string gemini_model_path(std::string_view model);
 
 // Writes `generationConfig`: sampling, limits, thinking, and the format of the answer. `cap_output`: the
-// limit of the request holds whatever its own generation_config says, and for one choice.
+// limit of the request holds whatever its own generation_config has, and for one choice.
 void write_gemini_config(Parameters& parameters, const GeminiModel& model, bool cap_output, Json& wire);
 
 // Merges the settings of the caller (`own`) over the generated ones (`made`), member by member, at every

@@ -5,6 +5,7 @@
 
 #include "ai/providers/json_access.h"
 #include "platform/base/ids.h"
+#include "schemas/json/json_body.h"
 
 namespace millrace::providers {
 namespace {
@@ -179,13 +180,13 @@ schemas::ToolCall call_of(const Json& tool, const std::string& user_text) {
     return call;
   }
   const Json& schema = member_of(member_of(tool, "function"), "parameters");
-  call.arguments = schema.is_object() ? mock_value(schema, user_text).dump() : "{}";
+  call.arguments = schema.is_object() ? schemas::dump(mock_value(schema, user_text)) : "{}";
   return call;
 }
 
 std::string json_answer(const Json& format, const std::string& user_text) {
   if (member_of(format, "type") == "json_schema")
-    return mock_value(member_of(member_of(format, "json_schema"), "schema"), user_text).dump();
+    return schemas::dump(mock_value(member_of(member_of(format, "json_schema"), "schema"), user_text));
   return Json{{"answer", user_text}}.dump();
 }
 

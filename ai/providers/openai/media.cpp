@@ -7,6 +7,7 @@
 #include "ai/providers/json_access.h"
 #include "ai/providers/media.h"
 #include "ai/providers/openai/reply.h"
+#include "ai/providers/openai/stream.h"
 #include "ai/providers/upstream_error.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
@@ -108,12 +109,13 @@ WireRequest openai_embedding_request(const Target& target, const EmbeddingPart& 
 base::Result<schemas::EmbeddingReply> openai_embedding_reply(const Target& target, std::string_view body,
                                                              std::size_t inputs) {
   std::optional<ReadVectors> read = read_vectors(body, "embedding");
-  if (!read) return not_a_reply(target);
+  if (!read) return unreadable(target, body);
   if (auto error = reported_instead(target, read->rest)) return *std::move(error);
   const auto data = read->rest.find("data");
-  if (data == read->rest.end() || !data->is_array() || data->size() != inputs) return not_a_reply(target);
+  if (data == read->rest.end() || !data->is_array()) return not_a_reply(target);
+  if (data->size() != inputs) return content_fault(target, "did not send one vector for each input");
   auto vectors = rows_of(*data, read->vectors);
-  if (!vectors) return not_a_reply(target);
+  if (!vectors) return content_fault(target, "did not send one vector for each input");
   schemas::EmbeddingReply reply;
   reply.id = text_of(read->rest, "id");
   reply.model = text_of(read->rest, "model");
@@ -216,13 +218,15 @@ WireRequest openai_image_request(const Target& target, const ImageRequest& reque
 
 base::Result<ImageReply> openai_image_reply(const Target& target, std::string_view body) {
   std::optional<Json> value = parse_wire(body);
-  if (!value || !value->is_object()) return not_a_reply(target);
+  if (!value) return unreadable(target, body);
+  if (!value->is_object()) return not_a_reply(target);
   if (auto error = reported_instead(target, *value)) return *std::move(error);
   const auto data = value->find("data");
-  if (data == value->end() || !data->is_array() || data->empty()) return not_a_reply(target);
+  if (data == value->end() || !data->is_array()) return not_a_reply(target);
+  if (data->empty()) return content_fault(target, "answered without an image");
   ImageReply reply;
   for (Json& row : *data) {
-    if (!take_image(row, reply)) return not_a_reply(target);
+    if (!take_image(row, reply)) return content_fault(target, "answered with an image that has no data");
   }
   reply.created = integer_of(*value, "created").value_or(0);
   reply.usage = usage_of(member(*value, "usage"));
@@ -232,9 +236,10 @@ base::Result<ImageReply> openai_image_reply(const Target& target, std::string_vi
 
 base::Result<std::optional<ImageEvent>> image_event(const Target& target, const net::SseEvent& event) {
   std::optional<ImageEvent> none;
-  if (event.data == "[DONE]") return none;
+  if (is_end_marker(event.data)) return none;
   const std::optional<Json> value = parse_wire(event.data);
-  if (!value || !value->is_object()) return not_a_reply(target);
+  if (!value) return unreadable(target, event.data);
+  if (!value->is_object()) return not_a_reply(target);
   if (auto error = reported_instead(target, *value)) return *std::move(error);
   const std::string_view type = text_of(*value, "type");
   const bool completed = type == "image_generation.completed";
@@ -242,7 +247,7 @@ base::Result<std::optional<ImageEvent>> image_event(const Target& target, const 
   ImageEvent out;
   out.completed = completed;
   out.b64_json = text_of(*value, "b64_json");
-  if (out.b64_json.empty()) return not_a_reply(target);
+  if (out.b64_json.empty()) return content_fault(target, "answered with an image that has no data");
   out.partial_index = static_cast<int>(integer_of(*value, "partial_image_index").value_or(0) & 0xFF);
   out.created_at = integer_of(*value, "created_at").value_or(0);
   if (completed) out.usage = usage_of(member(*value, "usage"));

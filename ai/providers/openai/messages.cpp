@@ -1,39 +1,23 @@
 #include "ai/providers/openai/messages.h"
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <set>
+#include <span>
 #include <utility>
 
+#include "ai/providers/call_ids.h"
+#include "ai/providers/content_part.h"
 #include "ai/providers/history.h"
+#include "ai/providers/media_check.h"
 #include "ai/providers/openai/reasoning_state.h"
 #include "ai/providers/tool_pictures.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
+#include "schemas/media/media_type.h"
 
 namespace millrace::providers {
 namespace {
-
-constexpr std::size_t kMistralIdLength = 9;
-
-// Mistral only accepts call ids of nine letters and digits. An id of another provider is always mapped to the
-// same new id.
-std::string mistral_id(const std::string& id) {
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  if (id.size() == kMistralIdLength && std::ranges::all_of(id, is_word)) return id;
-  std::uint64_t hash = 14695981039346656037ull;
-  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  constexpr std::string_view kLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  std::string out;
-  for (; out.size() < kMistralIdLength; hash /= kLetters.size())
-    out.push_back(kLetters[hash % kLetters.size()]);
-  return out;
-}
-
-void shorten_id(Json& object, const char* member) {
-  const auto found = object.find(member);
-  if (found != object.end() && found->is_string()) *found = mistral_id(found->get_ref<const std::string&>());
-}
 
 bool is_thinking(const Json& part) { return text_of(part, "type") == "thinking"; }
 
@@ -42,19 +26,43 @@ bool has_thinking(const Json& message) {
   return content != nullptr && content->is_array() && std::ranges::any_of(*content, is_thinking);
 }
 
+// The object that is the member `name` of another, or null.
+template <class Object>
+Object* inner_object(Object& object, std::string_view name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_object() ? &*found : nullptr;
+}
+
+constexpr std::array<std::string_view, 2> kCallKinds{"function", "custom"};
+
 // Calls `visit` with each object in a message that the history table covers, and its place.
 template <class Message, class Visit>
 void each_place(Message& message, Visit&& visit) {
   visit(history_place(message), message);
-  const auto visit_all = [&](const char* name, HistoryPlace place) {
+  const auto visit_all = [&](const char* name, HistoryPlace place, std::span<const std::string_view> members,
+                             HistoryPlace member_place) {
     const auto list = message.find(name);
     if (list == message.end() || !list->is_array()) return;
     for (auto& each : *list) {
-      if (each.is_object()) visit(place, each);
+      if (!each.is_object()) continue;
+      visit(place, each);
+      for (const std::string_view inside : members) {
+        if (auto* object = inner_object(each, inside)) visit(member_place, *object);
+      }
     }
   };
-  visit_all("content", HistoryPlace::kPart);
-  visit_all("tool_calls", HistoryPlace::kCall);
+  visit_all("content", HistoryPlace::kPart, kSourceMembers, HistoryPlace::kSource);
+  visit_all("tool_calls", HistoryPlace::kCall, kCallKinds, HistoryPlace::kFunction);
+}
+
+// The same for a tool.
+template <class Tool, class Visit>
+void each_place_of_tool(Tool& tool, Visit&& visit) {
+  if (!tool.is_object()) return;
+  visit(tool);
+  for (const std::string_view kind : kCallKinds) {
+    if (auto* object = inner_object(tool, kind)) visit(*object);
+  }
 }
 
 bool is_kept(Dialect dialect, HistoryPlace place, const Json& object) {
@@ -64,73 +72,89 @@ bool is_kept(Dialect dialect, HistoryPlace place, const Json& object) {
   return true;
 }
 
+// The chat templates of many models that local servers run drop or refuse this role.
+bool is_developer(const Json& message) { return text_of(message, "role") == "developer"; }
+
+// The data of a file as a data URI.
+std::string document_uri(const Json& file) {
+  const std::string_view data = text_of(file, "file_data");
+  if (starts_without_case(data, "data:")) return std::string(data);
+  std::string_view type = schemas::detect_base64_media_type(data);
+  if (type.empty()) type = media_type_named(text_of(file, "filename"));
+  return "data:" + std::string(type.empty() ? "application/pdf" : type) + ";base64," + std::string(data);
+}
+
+// Mistral refuses a user's message directly after a tool's result, and a conversation that ends with the
+// assistant, unless its text is marked as the beginning of the answer.
+void fit_mistral_order(Json& messages) {
+  Json fitted = Json::array();
+  for (Json& message : messages) {
+    const bool follows_result = !fitted.empty() && text_of(fitted.back(), "role") == "tool";
+    if (follows_result && text_of(message, "role") == "user")
+      fitted.push_back({{"role", "assistant"}, {"content", kAfterResults}});
+    fitted.push_back(std::move(message));
+  }
+  messages = std::move(fitted);
+  if (messages.empty()) return;
+  Json& last = messages.back();
+  const bool has_calls = member(last, "tool_calls") != nullptr;
+  if (text_of(last, "role") == "assistant" && !has_calls && member(last, "prefix") == nullptr)
+    last["prefix"] = true;
+}
+
 class MessageWriter {
  public:
-  explicit MessageWriter(const Target& target) : target_(target), dialect_(target.preset->dialect) {}
+  explicit MessageWriter(const Target& target)
+      : target_(target),
+        dialect_(target.preset->dialect),
+        renames_developer_(dialect_ == Dialect::kMistral || media_dialect(target) == Dialect::kLocal) {}
 
   bool changes(const Json& message) const {
     if (!message.is_object()) return false;
     if (dialect_ == Dialect::kMistral || message.contains(schemas::kReasoningStateMember)) return true;
-    if (has_thinking(message)) return true;
+    if (has_thinking(message) || (renames_developer_ && is_developer(message))) return true;
     bool changed = false;
     each_place(message, [&](HistoryPlace place, const Json& object) {
-      changed = changed || !is_kept(dialect_, place, object) || has_open_function(place, object);
+      changed = changed || !is_kept(dialect_, place, object);
     });
     return changed;
   }
 
   void rewrite(Json& message) {
     moved_.clear();
-    const std::optional<Json> state = OpenaiReasoningState::read(target_.preset->name, message);
-    if (state) OpenaiReasoningState::erase_from(*state, message);
-    if (dialect_ == Dialect::kMistral) rename(message);
+    std::optional<Json> state = OpenaiReasoningState::read(target_, message);
+    if (state) OpenaiReasoningState::settle(*state, message);
     if (dialect_ != Dialect::kMistral && erase_thinking(message)) report(std::string(kThinkingParts));
     move_refusal(message);
+    move_refusal_parts(message);
     move_audio(message);
     move_reasoning(message);
-    each_place(message, [&](HistoryPlace place, Json& object) {
-      leave_out(place, object);
-      if (place != HistoryPlace::kCall) return;
-      for (const char* kind : {"function", "custom"}) {
-        const auto function = object.find(kind);
-        if (function != object.end() && function->is_object()) leave_out(HistoryPlace::kFunction, *function);
-      }
-    });
+    each_place(message, [&](HistoryPlace place, Json& object) { leave_out(place, object); });
     if (state) OpenaiReasoningState::restore(*state, message);
+    if (renames_developer_ && is_developer(message)) message["role"] = "system";
+    if (dialect_ == Dialect::kMistral) move_files(message);
   }
 
-  // Of a tool or its function.
-  void leave_out_of_tool(Json& tool) { leave_out(HistoryPlace::kTool, tool); }
+  bool changes_tool(const Json& tool) const {
+    bool changed = false;
+    each_place_of_tool(tool, [&](const Json& object) {
+      changed = changed || !is_kept(dialect_, HistoryPlace::kTool, object);
+    });
+    return changed;
+  }
+
+  void rewrite_tool(Json& tool) {
+    each_place_of_tool(tool, [&](Json& object) { leave_out(HistoryPlace::kTool, object); });
+  }
 
   void add_report(schemas::DroppedParams& dropped) const {
     for (const std::string& name : reported_) dropped.push_back({name, schemas::DroppedParam::How::kDropped});
   }
 
  private:
-  bool has_open_function(HistoryPlace place, const Json& call) const {
-    if (place != HistoryPlace::kCall) return false;
-    for (const char* kind : {"function", "custom"}) {
-      const Json* function = member(call, kind);
-      if (function != nullptr && function->is_object() &&
-          !is_kept(dialect_, HistoryPlace::kFunction, *function))
-        return true;
-    }
-    return false;
-  }
-
   void report(std::string name) { reported_.insert(std::move(name)); }
 
   History how(std::string_view name) const { return history(dialect_, HistoryPlace::kAssistant, name); }
-
-  void rename(Json& message) const {
-    if (message.value("role", Json()) == "developer") message["role"] = "system";
-    shorten_id(message, "tool_call_id");
-    const auto calls = message.find("tool_calls");
-    if (calls == message.end() || !calls->is_array()) return;
-    for (Json& call : *calls) {
-      if (call.is_object()) shorten_id(call, "id");
-    }
-  }
 
   // False: there was no thinking part.
   static bool erase_thinking(Json& message) {
@@ -155,6 +179,38 @@ class MessageWriter {
     Json text = std::move(*refusal);
     message.erase("refusal");
     message["content"] = std::move(text);
+  }
+
+  // To Mistral's parts: a file of its own by id, others by their URL or data URI.
+  static void move_files(Json& message) {
+    const auto content = message.find("content");
+    if (content == message.end() || !content->is_array()) return;
+    for (Json& part : *content) {
+      const Json* file = member(part, "file");
+      if (text_of(part, "type") != "file" || file == nullptr) continue;
+      if (const std::string id(text_of(*file, "file_id")); !id.empty()) {
+        part = {{"type", "file"}, {"file_id", id}};
+        continue;
+      }
+      const std::string_view url = text_of(*file, "file_url");
+      Json moved = {{"type", "document_url"},
+                    {"document_url", url.empty() ? document_uri(*file) : std::string(url)}};
+      if (const Json* name = member(*file, "filename")) moved["document_name"] = *name;
+      part = std::move(moved);
+    }
+  }
+
+  // To text parts.
+  void move_refusal_parts(Json& message) const {
+    if (history(dialect_, HistoryPlace::kPart, "refusal") != History::kMoved) return;
+    const auto content = message.find("content");
+    if (content == message.end() || !content->is_array()) return;
+    for (Json& part : *content) {
+      if (text_of(part, "type") != "refusal") continue;
+      part["text"] = std::string(text_of(part, "refusal"));
+      part["type"] = "text";
+      part.erase("refusal");
+    }
   }
 
   // A reply has the whole recording; in the history it has only its id.
@@ -203,23 +259,22 @@ class MessageWriter {
 
   const Target& target_;
   const Dialect dialect_;
+  const bool renames_developer_;              // to system
   std::set<std::string, std::less<>> moved_;  // members of this message that have their form now
   std::set<std::string> reported_;
 };
 
-bool is_marked(const Json& tool) {
-  const Json* function = member(tool, "function");
-  return member(tool, "cache_control") != nullptr || member(function, "cache_control") != nullptr;
-}
-
 std::string written_messages(const Target& target, const Json& messages, schemas::DroppedParams& dropped) {
   MessageWriter writer(target);
-  if (std::ranges::none_of(messages, [&](const Json& each) { return writer.changes(each); }))
+  const bool changes_ids = needs_call_ids(*target.preset, messages);
+  if (!changes_ids && std::ranges::none_of(messages, [&](const Json& each) { return writer.changes(each); }))
     return schemas::dump(messages);
   Json copy = messages;
   for (Json& message : copy) {
     if (writer.changes(message)) writer.rewrite(message);
   }
+  if (changes_ids) fit_call_ids(*target.preset, copy);  // last: the states have the ids of the calls
+  if (target.preset->dialect == Dialect::kMistral) fit_mistral_order(copy);
   writer.add_report(dropped);
   return schemas::dump(copy);
 }
@@ -236,17 +291,11 @@ std::string openai_messages(const Target& target, const Json& messages, schemas:
 }
 
 std::string openai_tools(const Target& target, const Json& tools, schemas::DroppedParams& dropped) {
-  const bool is_kept =
-      history(target.preset->dialect, HistoryPlace::kTool, "cache_control") == History::kKept;
-  if (is_kept || !std::ranges::any_of(tools, is_marked)) return schemas::dump(tools);
   MessageWriter writer(target);
+  if (std::ranges::none_of(tools, [&](const Json& tool) { return writer.changes_tool(tool); }))
+    return schemas::dump(tools);
   Json copy = tools;
-  for (Json& tool : copy) {
-    if (!is_marked(tool)) continue;
-    writer.leave_out_of_tool(tool);
-    if (const auto function = tool.find("function"); function != tool.end() && function->is_object())
-      writer.leave_out_of_tool(*function);
-  }
+  for (Json& tool : copy) writer.rewrite_tool(tool);
   writer.add_report(dropped);
   return schemas::dump(copy);
 }

@@ -4,10 +4,11 @@
 #include <string_view>
 
 #include "ai/providers/json_access.h"
+#include "ai/providers/provider.h"
 
 namespace millrace::providers {
 
-inline constexpr std::size_t kReasoningStateMax = 1u << 20;  // bytes of text; a longer state is not kept
+inline constexpr std::size_t kReasoningStateMax = 1u << 20;  // bytes; a larger state is not kept
 
 // What a provider of this family expects back with its tool calls (ChatChoice::reasoning_state): its
 // reasoning under its own names, and the unknown members of its calls.
@@ -18,14 +19,15 @@ class OpenaiReasoningState {
   void add_details(const Json& details);  // reasoning_details, a list
   void add_call(const std::string& id, const Json& extra);
   // Empty: there were no calls, nothing to keep or too much.
-  std::string take(std::string_view provider);
+  std::string take(const Target& target);
 
-  // Takes the state out of an earlier message. nullopt: none, or of another provider.
-  static std::optional<Json> read(std::string_view provider, Json& message);
-  // Erases what the client sent of what `state` has.
-  static void erase_from(const Json& state, Json& message);
+  // Takes the state out of an earlier message. nullopt: none, or of another model or server.
+  static std::optional<Json> read(const Target& target, Json& message);
+  // Compares `state` with what the client sent. If it is the same, erases it from `message`; if the client
+  // sent something else, erases it from `state`, because the client's own reasoning counts.
+  static void settle(Json& state, Json& message);
   // Puts what `state` has where the provider had it.
-  static void restore(const Json& state, Json& message);
+  static void restore(Json& state, Json& message);
 
   static constexpr std::string_view kThinking = "thinking";  // text of Mistral's thinking parts
 

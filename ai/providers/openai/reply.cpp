@@ -9,8 +9,6 @@
 #include "ai/providers/openai/stream.h"
 #include "ai/providers/upstream_error.h"
 #include "ai/providers/wire_text.h"
-#include "platform/base/crypto.h"
-#include "platform/base/ids.h"
 #include "schemas/json/json_body.h"
 
 namespace millrace::providers {
@@ -50,13 +48,10 @@ std::string arguments_of(Json& function, const char* member) {
   return found->is_string() ? std::move(found->get_ref<std::string&>()) : schemas::dump(*found);
 }
 
-constexpr std::size_t kIdBytes = 12;
-std::string minted_id() { return "call_" + base::hex(base::random_bytes(kIdBytes)); }
-
 }  // namespace
 
 base::Error too_many_calls(const Target& target) {
-  return fault(target, "sent a choice of more than " + std::to_string(kToolCallsMax) + " tool calls");
+  return content_fault(target, "sent a choice of more than " + std::to_string(kToolCallsMax) + " tool calls");
 }
 
 bool MessageReader::read(Json& message, schemas::ChatPiece& piece) {
@@ -126,44 +121,55 @@ bool MessageReader::read_call(Json& call, schemas::ChatPiece& piece) {
   if (!function.is_object()) return true;
   std::string name = taken(function, "name"), id = taken(call, "id");
   if (id == "null") id.clear();  // Mistral sends this for no id
-  const std::size_t known = calls_.size();
-  const std::size_t at = call_of(call, id, !name.empty());
-  if (at >= kToolCallsMax) return false;
   schemas::ToolCallPiece out;
-  out.index = static_cast<int>(at);
   out.arguments = arguments_of(function, custom ? "input" : "arguments");
-  Call& state = calls_[at];
-  if (at == known) {  // a new call: its id and name are sent once, now
+  const std::size_t known = calls_.size();
+  const std::size_t at = call_of(call, id, name, out.arguments);
+  if (at >= kToolCallsMax) return false;
+  out.index = static_cast<int>(at);
+  OpenaiCall& state = calls_[at];
+  if (at == known) {
+    release_calls(piece);
     state.id = id;
-    state.shown_id = id.empty() ? minted_id() : std::move(id);
-    out.id = state.shown_id;
-    out.type = custom ? "custom" : "function";
+    shown_ids_.push_back(ids_.unique(std::move(id)));
+    state.held = {.index = out.index, .id = shown_ids_[at], .type = custom ? "custom" : "function"};
   }
-  if (!name.empty() && !std::exchange(state.named, true)) out.name = std::move(name);
+  if (!custom) state.arguments.add(out.arguments);
   Json of_function;
   keep_unknown(function, kFunctionMembers, of_function);
   keep_unknown(call, kCallMembers, out.extra);
   if (of_function.is_object()) out.extra["function"] = std::move(of_function);
-  state_.add_call(state.shown_id, out.extra);
-  piece.tool_calls.push_back(std::move(out));
+  state_.add_call(shown_ids_[at], out.extra);
+  if (state.take(out, std::move(name))) piece.tool_calls.push_back(std::move(out));
+  if (is_whole_) release_calls(piece);
   return true;
 }
 
+void MessageReader::release_calls(schemas::ChatPiece& piece) {
+  for (OpenaiCall& call : calls_) {
+    if (!call.is_sent && !call.held.id.empty()) piece.tool_calls.push_back(call.release());
+  }
+}
+
 // The position of the call that a piece belongs to. Some upstreams send no index, some send 0 for all calls,
-// some repeat the id. So a new id begins a new call; without an index, a name begins one too.
-std::size_t MessageReader::call_of(const Json& call, const std::string& id, bool has_name) {
+// some repeat the id. So a new id begins a new call, and so does a name after complete arguments; without an
+// index, each name does. A whole message has each call once.
+std::size_t MessageReader::call_of(const Json& call, const std::string& id, std::string_view name,
+                                   std::string_view arguments) {
   const auto position = call.find("index");
   const std::int64_t index =
       position != call.end() && position->is_number_integer() ? position->get<std::int64_t>() : -1;
-  const auto is_same = [&](const Call& known) {
+  const auto is_same = [&](const OpenaiCall& known) {
     if (!id.empty() && !known.id.empty()) return id == known.id;
     if (index >= 0) return known.upstream_index == index;
-    return !has_name;
+    return name.empty();
   };
-  const auto found = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& known) {
-    return is_same(known) && (index < 0 || known.upstream_index == index);
+  const auto found = std::find_if(calls_.rbegin(), calls_.rend(), [&](const OpenaiCall& known) {
+    return !is_whole_ && is_same(known) && (index < 0 || known.upstream_index == index);
   });
-  if (found != calls_.rend()) return static_cast<std::size_t>(calls_.rend() - found) - 1;
+  const bool is_known =
+      found != calls_.rend() && ((!id.empty() && id == found->id) || !found->is_before(name, arguments));
+  if (is_known) return static_cast<std::size_t>(calls_.rend() - found) - 1;
   calls_.push_back({.upstream_index = index});
   return calls_.size() - 1;
 }
@@ -208,7 +214,7 @@ int status_in(const Json& error) {
 
 base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& node, int place) {
   if (!node.is_object()) return not_a_reply(target);
-  MessageReader reader;
+  MessageReader reader(MessageReader::Form::kWhole);
   schemas::ChatPiece piece;
   if (node.contains("message") && !reader.read(node["message"], piece)) return too_many_calls(target);
   schemas::ChatChoice choice;
@@ -223,7 +229,7 @@ base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& node, in
   std::string reason;
   take_text(node, "finish_reason", reason);
   choice.finish_reason = openai_finish_reason(reason, reader.has_calls());
-  if (choice.finish_reason.empty()) return stream_error(target, 0, "finish_reason " + upstream_text(reason));
+  if (choice.finish_reason.empty()) return openai_failure(target, reason);
   if (const Json* logprobs = member(node, "logprobs")) choice.logprobs = *logprobs;
   choice.reasoning_state = reader.take_state(target);
   choice.extra = std::move(piece.extra);
@@ -250,8 +256,7 @@ base::Result<schemas::ChatReply> reply_of(const Target& target, QuickReply&& qui
   choice.refusal = std::move(quick.piece.refusal);
   choice.reasoning = std::move(quick.piece.reasoning);
   choice.finish_reason = openai_finish_reason(quick.upstream_finish_reason, false);
-  if (choice.finish_reason.empty())
-    return stream_error(target, 0, "finish_reason " + upstream_text(quick.upstream_finish_reason));
+  if (choice.finish_reason.empty()) return openai_failure(target, quick.upstream_finish_reason);
   return with_facts(std::move(reply), std::move(quick.facts));
 }
 
@@ -260,11 +265,13 @@ base::Result<schemas::ChatReply> reply_of(const Target& target, QuickReply&& qui
 base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_view body) {
   if (auto quick = quick_reply(body); quick && quick->has_choice) return reply_of(target, *std::move(quick));
   std::optional<Json> parsed = parse_wire(body);
-  if (!parsed || !parsed->is_object()) return not_a_reply(target);
+  if (!parsed) return unreadable(target, body);
+  if (!parsed->is_object()) return not_a_reply(target);
   Json& value = *parsed;
   if (auto error = reported_instead(target, value)) return *std::move(error);
   const auto choices = value.find("choices");
-  if (choices == value.end() || !choices->is_array() || choices->empty()) return not_a_reply(target);
+  if (choices == value.end() || !choices->is_array()) return not_a_reply(target);
+  if (choices->empty()) return content_fault(target, "answered without a choice");
   schemas::ChatReply reply;
   for (Json& node : *choices) {
     base::Result<schemas::ChatChoice> choice =
@@ -283,10 +290,12 @@ std::string openai_error_message(std::string_view body) {
 }
 
 std::string openai_finish_reason(std::string_view word, bool has_calls) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kWords{{
       {"length", "length"},
       {"model_length", "length"},
       {"max_tokens", "length"},
+      {"model_context_window_exceeded", "length"},
+      {kPausedTurn, "length"},
       {"content_filter", "content_filter"},
       {"tool_calls", "tool_calls"},
       {"tool_use", "tool_calls"},
@@ -300,6 +309,10 @@ std::string openai_finish_reason(std::string_view word, bool has_calls) {
   return has_calls ? "tool_calls" : "stop";
 }
 
+base::Error openai_failure(const Target& target, std::string_view finish_reason) {
+  return failed_answer(target, std::string("finish_reason ").append(finish_reason));
+}
+
 void include_reasoning(schemas::ChatUsage& usage) {
   const std::int64_t reasoning = usage.reasoning.value_or(0);
   if (reasoning > 0 && usage.total == usage.prompt + usage.completion + reasoning)
@@ -309,8 +322,12 @@ void include_reasoning(schemas::ChatUsage& usage) {
 std::optional<schemas::ChatUsage> openai_usage(const Json& usage) {
   if (!usage.is_object()) return std::nullopt;
   schemas::ChatUsage out;
-  out.prompt = count_in(&usage, "prompt_tokens").value_or(0);
-  out.completion = count_in(&usage, "completion_tokens").value_or(0);
+  const auto count = [&](std::string_view name, std::string_view of_media) {
+    const auto tokens = count_in(&usage, name);
+    return tokens ? *tokens : count_in(&usage, of_media).value_or(0);
+  };
+  out.prompt = count("prompt_tokens", "input_tokens");
+  out.completion = count("completion_tokens", "output_tokens");
   out.total = count_in(&usage, "total_tokens").value_or(out.prompt + out.completion);
   const Json* prompt = member(usage, "prompt_tokens_details");
   const Json* completion = member(usage, "completion_tokens_details");
@@ -329,15 +346,19 @@ std::optional<schemas::ChatUsage> openai_usage(const Json& usage) {
   return out;
 }
 
+std::optional<schemas::ChatUsage> openai_reply_usage(const Json& reply) {
+  const Json* usage = member(reply, "usage");
+  if (usage == nullptr) usage = member(member(reply, "x_groq"), "usage");
+  return usage == nullptr ? std::nullopt : openai_usage(*usage);
+}
+
 void read_facts(Json& chunk, schemas::ChatMetadata& facts) {
   take_text(chunk, "id", facts.id);
   take_text(chunk, "model", facts.model);
   take_text(chunk, "service_tier", facts.service_tier);
   take_text(chunk, "system_fingerprint", facts.system_fingerprint);
   if (facts.created == 0) facts.created = count_in(&chunk, "created").value_or(0);
-  const Json* usage = member(chunk, "usage");
-  if (usage == nullptr) usage = member(member(chunk, "x_groq"), "usage");
-  if (usage != nullptr) schemas::update(facts.usage, openai_usage(*usage));
+  schemas::update(facts.usage, openai_reply_usage(chunk));
   keep_unknown(chunk, kChunkMembers, facts.extra);
 }
 

@@ -1,12 +1,15 @@
 #pragma once
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ai/providers/call_ids.h"
 #include "ai/providers/json_access.h"
+#include "ai/providers/openai/call_pieces.h"
 #include "ai/providers/openai/reasoning_state.h"
 #include "ai/providers/provider.h"
 #include "schemas/chat/chat_reply.h"
@@ -21,6 +24,9 @@ base::Error too_many_calls(const Target& target);
 // Reads the message of one choice, or its deltas one after the other, into pieces. Numbers the tool calls.
 class MessageReader {
  public:
+  enum class Form : std::uint8_t { kDeltas, kWhole };
+  explicit MessageReader(Form form = Form::kDeltas) : is_whole_(form == Form::kWhole) {}
+
   // Consumes `message`. False: more than kToolCallsMax calls; nothing more is read.
   bool read(Json& message, schemas::ChatPiece& piece);
   // The last step of `read`, also for a piece that was parsed elsewhere: drops an empty content, except in
@@ -29,23 +35,22 @@ class MessageReader {
   // Keeps reasoning_content that was parsed elsewhere.
   void keep_reasoning(std::string_view text) { state_.add_text("reasoning_content", text); }
   bool has_calls() const { return !calls_.empty(); }
+  // Adds the calls that are still held, at the end of the choice.
+  void release_calls(schemas::ChatPiece& piece);
   // For ChatPiece::reasoning_state, at the end of the choice.
-  std::string take_state(const Target& target) { return state_.take(target.preset->name); }
+  std::string take_state(const Target& target) { return state_.take(target); }
 
  private:
-  struct Call {
-    std::int64_t upstream_index = -1;  // -1: not given
-    std::string id = {};               // from the upstream; may be empty
-    std::string shown_id = {};         // that the client gets
-    bool named = false;
-  };
-
   void read_content(Json& content, schemas::ChatPiece& piece);
   bool read_calls(Json& message, schemas::ChatPiece& piece);
   bool read_call(Json& call, schemas::ChatPiece& piece);
-  std::size_t call_of(const Json& call, const std::string& id, bool has_name);
+  std::size_t call_of(const Json& call, const std::string& id, std::string_view name,
+                      std::string_view arguments);
 
-  std::vector<Call> calls_;
+  bool is_whole_;
+  std::vector<OpenaiCall> calls_;
+  std::vector<std::string> shown_ids_;  // of the calls, that the client gets
+  CallIds ids_;
   OpenaiReasoningState state_;
   bool begun_ = false;
 };
@@ -57,10 +62,15 @@ inline constexpr std::array<std::string_view, 5> kChoiceMembers{"index", "messag
                                                                 "logprobs"};
 
 base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_view body);
+// Translation::reply_usage; also of a chunk.
+std::optional<schemas::ChatUsage> openai_reply_usage(const Json& reply);
 std::string openai_error_message(std::string_view body);
 
 // Converts an upstream's finish reason to OpenAI's; empty: the upstream reported a failure.
 std::string openai_finish_reason(std::string_view word, bool has_calls);
+// The error of an empty openai_finish_reason. The content may have caused it, such as a grammar that the
+// server cannot follow.
+base::Error openai_failure(const Target& target, std::string_view finish_reason);
 
 // xAI counts reasoning in the total, but not in completion_tokens: includes it there.
 void include_reasoning(schemas::ChatUsage& usage);

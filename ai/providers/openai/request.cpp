@@ -7,9 +7,10 @@
 
 #include "ai/providers/json_access.h"
 #include "ai/providers/media_check.h"
-#include "ai/providers/object_schema.h"
 #include "ai/providers/openai/messages.h"
+#include "ai/providers/openai/schema.h"
 #include "ai/providers/openai/splice.h"
+#include "ai/providers/wire_names.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
 #include "schemas/json/json_text.h"
@@ -38,11 +39,13 @@ class Writer {
     out_.member("model", target_.model);
     for (const auto& [name, value] : request_.body.items()) parameter(name, value);
     write_n();
+    limit_old_functions();
     if (stream) write_stream(dialect_, out_);
     WireRequest wire = openai_wire(stream);
     wire.body = out_.finish();
     wire.dropped = std::move(dropped_);
     wire.choices = choices_;
+    wire.loosened_tools = loosened_tools_;
     return wire;
   }
 
@@ -99,6 +102,8 @@ class Writer {
       thinking(value);
     } else if (name == "tools") {
       tools(value);
+    } else if (name == "response_format") {
+      format(value);
     } else if (name == "tool_choice" && dialect_ == Dialect::kMistral && value == "required") {
       out_.member(name, "any");
     } else if (name == "service_tier" && dialect_ == Dialect::kGroq && value == "default") {
@@ -129,16 +134,35 @@ class Writer {
     if (shortened.size() < text->size()) report("user", How::kClamped);
   }
 
-  // OpenAI rejects a function whose parameters are not the schema of an object with `properties`.
   void tools(const Json& value) {
-    Json completed = dialect_ == Dialect::kOpenai ? value : Json();
-    for (Json& tool : completed) {
+    if (!has_schema_rules(dialect_)) {
+      out_.raw("tools", openai_tools(target_, value, dropped_));
+      return;
+    }
+    Json fitted = value;
+    SchemaFit worst;
+    for (Json& tool : fitted) {
       const auto function = tool.is_object() ? tool.find("function") : tool.end();
       if (function == tool.end() || !function->is_object()) continue;
-      const auto parameters = function->find("parameters");
-      if (parameters != function->end()) complete_object_schema(*parameters);
+      const SchemaFit fit = fit_tool_schema(dialect_, *function);
+      worst.is_clamped = worst.is_clamped || fit.is_clamped;
+      worst.is_loosened = worst.is_loosened || fit.is_loosened;
     }
-    out_.raw("tools", openai_tools(target_, completed.is_null() ? value : completed, dropped_));
+    if (worst.is_clamped) report("tools", How::kClamped);
+    loosened_tools_ = worst.is_loosened;
+    out_.raw("tools", openai_tools(target_, fitted, dropped_));
+  }
+
+  void format(const Json& value) {
+    Json fitted = value;
+    const auto schema = fitted.is_object() ? fitted.find("json_schema") : fitted.end();
+    if (schema != fitted.end() && schema->is_object()) {
+      if (fit_answer_schema(dialect_, *schema)) report("response_format", How::kClamped);
+      const auto name = schema->find("name");
+      if (name != schema->end() && name->is_string() && fit_name(tool_name_rule(dialect_), *name))
+        report("response_format.json_schema.name", How::kClamped);
+    }
+    put("response_format", fitted);
   }
 
   // {"type": enabled | disabled | adaptive, "budget_tokens"?}: the mode can be sent, the budget cannot.
@@ -176,6 +200,13 @@ class Writer {
     }
   }
 
+  // The old form has only one call per answer.
+  void limit_old_functions() {
+    constexpr const char* kParallel = "parallel_tool_calls";
+    const bool is_needed = request_.old_functions && has_tools() && !request_.body.contains(kParallel);
+    if (is_needed && support(target_, kParallel) == Support::kNative) out_.flag(kParallel, false);
+  }
+
   void put(std::string_view name, const Json& value) { out_.raw(name, schemas::dump(value)); }
   void report(std::string_view name, How how) { dropped_.push_back({std::string(name), how}); }
 
@@ -185,13 +216,49 @@ class Writer {
   schemas::JsonObject out_;
   schemas::DroppedParams dropped_;
   int choices_ = 1;
+  bool loosened_tools_ = false;
 };
+
+}  // namespace
+
+namespace {
+
+// The most tools that a provider takes in one request, as its errors say; 0: not known.
+std::size_t tools_max(const Target& target) {
+  if (media_dialect(target) == Dialect::kLocal) return 0;  // also another server with OpenAI's protocol
+  switch (target.preset->dialect) {
+    case Dialect::kOpenai:
+    case Dialect::kGroq:
+      return 128;
+    case Dialect::kXai:
+      return 200;
+    case Dialect::kAnthropic:
+    case Dialect::kGemini:
+    case Dialect::kMistral:
+    case Dialect::kLocal:
+    case Dialect::kMock:
+      break;
+  }
+  return 0;
+}
+
+base::Status check_tools(const Target& target, const schemas::ChatRequest& request) {
+  const Json* tools = member(request.body, "tools");
+  const std::size_t most = tools_max(target), given = tools != nullptr ? tools->size() : 0;
+  if (most == 0 || given <= most) return {};
+  return base::error(base::Code::kBadRequest,
+                     "tools: the provider " + std::string(target.preset->name) + " takes at most " +
+                         std::to_string(most) + " tools; the request has " + std::to_string(given) +
+                         ", with those of its MCP servers",
+                     "tools");
+}
 
 }  // namespace
 
 base::Result<WireRequest> openai_request(const Target& target, const schemas::ChatRequest& request,
                                          bool stream) {
   if (const base::Status checked = check_media(target, request); !checked) return checked.error();
+  if (const base::Status checked = check_tools(target, request); !checked) return checked.error();
   if (request.quick.empty()) return Writer(target, request).write(stream);
   if (auto spliced = openai_splice(target, request, stream)) return *std::move(spliced);
   schemas::ChatRequest formed = request;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ai/providers/media_check.h"
 #include "ai/providers/wire_text.h"
 
 namespace millrace::providers {
@@ -17,8 +18,11 @@ bool supports_client_form(Dialect dialect) {
   return dialect == Dialect::kOpenai || dialect == Dialect::kXai || dialect == Dialect::kLocal;
 }
 
-bool is_passed_unchanged(const Target& target, const ChatText::Member& member) {
-  if (member.name == "messages") return true;
+bool is_passed_unchanged(const Target& target, const ChatText& client_text, const ChatText::Member& member) {
+  if (member.name == "messages") {  // local servers get the role developer as system
+    return media_dialect(target) != Dialect::kLocal ||
+           client_text.value(member).find("\"developer\"") == std::string_view::npos;
+  }
   const std::size_t quotes = 2;
   if (member.name == "user" && member.size > kUserCharactersMax + quotes) return false;
   return support(target, member.name).value_or(Support::kDropped) != Support::kDropped;
@@ -53,9 +57,10 @@ std::optional<WireRequest> openai_splice(const Target& target, const schemas::Ch
                                          bool stream) {
   const Dialect dialect = target.preset->dialect;
   const ChatText& client_text = request.quick;
-  const bool fits = supports_client_form(dialect) &&
-                    std::ranges::all_of(client_text.members,
-                                        [&](const auto& each) { return is_passed_unchanged(target, each); });
+  const bool fits =
+      supports_client_form(dialect) && std::ranges::all_of(client_text.members, [&](const auto& each) {
+        return is_passed_unchanged(target, client_text, each);
+      });
   if (!fits) return std::nullopt;
   schemas::JsonObject out(client_text.text.size() + kSpliceReserve);
   out.member("model", target.model);

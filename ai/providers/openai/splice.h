@@ -13,7 +13,7 @@ std::optional<WireRequest> openai_splice(const Target& target, const schemas::Ch
 
 // Shared by both ways to write a request.
 WireRequest openai_wire(bool stream);
-bool supports_max_tokens(Dialect dialect);  // and does not know max_completion_tokens
+bool supports_max_tokens(Dialect dialect);  // and not max_completion_tokens
 void write_stream(Dialect dialect, schemas::JsonObject& out);
 
 }  // namespace millrace::providers

@@ -181,16 +181,9 @@ namespace {
 
 constexpr int kChoicesMax = 128;
 
-bool has_content(const schemas::ChatPiece& piece) {
-  return piece.content || piece.refusal || !piece.reasoning.empty() || !piece.tool_calls.empty() ||
-         !piece.finish_reason.empty() || !piece.logprobs.is_null() || !piece.extra.is_null();
-}
-
 base::Error too_many_choices(const Target& target) {
-  return base::error(base::Code::kUpstream, std::string(shown_name(target))
-                                                .append(" sent a choice beyond the limit of ")
-                                                .append(std::to_string(kChoicesMax))
-                                                .append(" choices"));
+  return content_fault(target,
+                       "sent a choice beyond the limit of " + std::to_string(kChoicesMax) + " choices");
 }
 
 // Keeps the first value of each fact, and the larger of each count of usage.
@@ -210,7 +203,12 @@ void add_facts(schemas::ChatMetadata&& newer, schemas::ChatMetadata& facts) {
 
 base::Status OpenaiStream::read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) {
   if (done_) return {};
-  if (event.data == "[DONE]") return end(out);
+  if (is_end_marker(event.data)) {
+    if (choices_.empty()) return fault(target_, "ended its stream without a choice");
+    done_ = true;
+    end(out);
+    return {};
+  }
   if (event.data.empty()) return {};
   if (event.event != "error") {
     if (auto quick = quick_reply(event.data)) return take(*std::move(quick), out);
@@ -219,17 +217,16 @@ base::Status OpenaiStream::read(const net::SseEvent& event, std::vector<schemas:
 }
 
 base::Status OpenaiStream::take(QuickReply&& quick, std::vector<schemas::ChatPiece>& out) {
+  add_facts(std::move(quick.facts), facts_);
   if (quick.has_choice) {
     quick.piece.index = static_cast<int>(std::clamp<std::int64_t>(quick.index, 0, kChoicesMax));
     if (quick.piece.index == kChoicesMax) return too_many_choices(target_);
     Choice& choice = choices_[quick.piece.index];
     choice.reader.note_piece(quick.piece);
     choice.reader.keep_reasoning(quick.piece.reasoning);
-    if (base::Status ended = end_choice(choice, quick.upstream_finish_reason, quick.piece); !ended)
-      return ended;
-    if (!std::exchange(choice.begun, true) || has_content(quick.piece)) out.push_back(std::move(quick.piece));
+    add(choice, std::move(quick.piece), out);
+    return keep_reason(choice, quick.upstream_finish_reason);
   }
-  add_facts(std::move(quick.facts), facts_);
   return {};
 }
 
@@ -237,16 +234,18 @@ base::Status OpenaiStream::read_tree(const net::SseEvent& event, std::vector<sch
   std::optional<Json> parsed = parse_wire(event.data);
   const bool is_object = parsed && parsed->is_object();
   if (event.event == "error" && !is_object) return stream_error(target_, 0, upstream_text(event.data));
+  if (!parsed) return unreadable(target_, event.data);
   if (!is_object) return not_a_reply(target_);
   Json& chunk = *parsed;
-  if (auto error = reported_instead(target_, chunk)) return *std::move(error);
+  auto error = reported_instead(target_, chunk);
+  read_facts(chunk, facts_);
+  if (error) return *std::move(error);
   if (event.event == "error") return stream_error(target_, 0, openai_error_message(event.data));
   if (const auto choices = chunk.find("choices"); choices != chunk.end() && choices->is_array()) {
     for (Json& node : *choices) {
       if (base::Status status = read_choice(node, out); !status) return status;
     }
   }
-  read_facts(chunk, facts_);
   return {};
 }
 
@@ -263,48 +262,54 @@ base::Status OpenaiStream::read_choice(Json& node, std::vector<schemas::ChatPiec
   }
   if (const auto logprobs = node.find("logprobs"); logprobs != node.end() && !logprobs->is_null())
     piece.logprobs = std::move(*logprobs);
-  const auto reason = node.find("finish_reason");
-  if (reason != node.end() && reason->is_string()) {
-    if (base::Status ended = end_choice(choice, reason->get_ref<const std::string&>(), piece); !ended)
-      return ended;
-  }
   keep_unknown(node, kChoiceMembers, piece.extra);
-  if (!std::exchange(choice.begun, true) || has_content(piece)) out.push_back(std::move(piece));
-  return {};
+  add(choice, std::move(piece), out);
+  const auto reason = node.find("finish_reason");
+  const bool has_reason = reason != node.end() && reason->is_string();
+  return has_reason ? keep_reason(choice, reason->get_ref<const std::string&>()) : base::Status();
 }
 
-// `word`: the finish reason; empty: the choice has not ended.
-base::Status OpenaiStream::end_choice(Choice& choice, const std::string& word, schemas::ChatPiece& piece) {
+void OpenaiStream::add(Choice& choice, schemas::ChatPiece&& piece, std::vector<schemas::ChatPiece>& out) {
+  const bool has_text = piece.content || piece.refusal || !piece.reasoning.empty();
+  continued_ = continued_ || (choice.finished && (has_text || !piece.tool_calls.empty()));
+  if (!std::exchange(choice.begun, true) || !is_empty(piece)) out.push_back(std::move(piece));
+}
+
+// `word`: the finish reason; empty: the choice has not ended. Some upstreams send one with each chunk, so it
+// is sent at the end of the stream. A word that means more than "stop" counts.
+base::Status OpenaiStream::keep_reason(Choice& choice, const std::string& word) const {
   if (word.empty()) return {};
-  piece.finish_reason = openai_finish_reason(word, choice.reader.has_calls());
-  if (piece.finish_reason.empty()) return stream_error(target_, 0, "finish_reason " + upstream_text(word));
-  if (std::exchange(choice.finished, true)) piece.finish_reason.clear();
-  piece.reasoning_state = choice.reader.take_state(target_);
+  const std::string reason = openai_finish_reason(word, false);
+  if (reason.empty()) return openai_failure(target_, word);
+  if (!std::exchange(choice.finished, true) || openai_finish_reason(choice.reason, false) == "stop")
+    choice.reason = word;
   return {};
 }
 
 // Also ends choices for which the upstream sent no finish reason.
-base::Status OpenaiStream::end(std::vector<schemas::ChatPiece>& out) {
-  if (choices_.empty()) {
-    return base::error(base::Code::kUpstream,
-                       std::string(shown_name(target_)).append(" ended its stream without a choice"));
-  }
-  done_ = true;
+void OpenaiStream::end(std::vector<schemas::ChatPiece>& out) {
+  if (std::exchange(ended_, true)) return;
   for (auto& [index, choice] : choices_) {
-    if (std::exchange(choice.finished, true)) continue;
     schemas::ChatPiece piece;
     piece.index = index;
-    piece.finish_reason = openai_finish_reason("stop", choice.reader.has_calls());
+    choice.reader.release_calls(piece);
+    piece.finish_reason = openai_finish_reason(choice.reason, choice.reader.has_calls());
     piece.reasoning_state = choice.reader.take_state(target_);
+    choice.finished = true;
     out.push_back(std::move(piece));
   }
-  return {};
 }
 
 bool OpenaiStream::complete(int choices) const {
   const bool all_begun = !choices_.empty() && choices_.size() >= static_cast<std::size_t>(choices);
   return done_ ||
          (all_begun && std::ranges::all_of(choices_, [](const auto& at) { return at.second.finished; }));
+}
+
+bool is_end_marker(std::string_view data) {
+  const std::size_t begin = data.find_first_not_of(" \t");
+  return begin != std::string_view::npos &&
+         data.substr(begin, data.find_last_not_of(" \t") + 1 - begin) == "[DONE]";
 }
 
 std::unique_ptr<StreamReader> openai_stream(const Target& target) {

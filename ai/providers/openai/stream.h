@@ -37,26 +37,33 @@ class OpenaiStream final : public StreamReader {
 
   base::Status read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) override;
   bool complete(int choices) const override;
+  bool is_continued() const override { return continued_; }
   bool has_end_marker() const override { return done_; }
+  void end(std::vector<schemas::ChatPiece>& out) override;
   const schemas::ChatMetadata& facts() const override { return facts_; }
 
  private:
   struct Choice {
     MessageReader reader;
+    std::string reason = {};  // the upstream's finish reason
     bool begun = false, finished = false;
   };
 
   base::Status take(QuickReply&& quick, std::vector<schemas::ChatPiece>& out);
   base::Status read_tree(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out);
-  base::Status end_choice(Choice& choice, const std::string& word, schemas::ChatPiece& piece);
+  base::Status keep_reason(Choice& choice, const std::string& word) const;
+  void add(Choice& choice, schemas::ChatPiece&& piece, std::vector<schemas::ChatPiece>& out);
   base::Status read_choice(Json& node, std::vector<schemas::ChatPiece>& out);
-  base::Status end(std::vector<schemas::ChatPiece>& out);
 
   const Target& target_;
   schemas::ChatMetadata facts_;
   std::map<int, Choice> choices_;
-  bool done_ = false;
+  bool done_ = false, ended_ = false;
+  bool continued_ = false;  // content has followed a finish reason
 };
+
+// True for the data of the event that ends a stream.
+bool is_end_marker(std::string_view data);
 
 // Translation::stream_reader.
 std::unique_ptr<StreamReader> openai_stream(const Target& target);

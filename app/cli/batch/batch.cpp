@@ -1,7 +1,6 @@
 #include "app/cli/batch/batch.h"
 
 #include <algorithm>
-#include <iostream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -24,6 +23,9 @@ constexpr std::size_t kIdsPerLook = 100;
 // A wait shorter than this is not reported: the gateway may be starting, or a worker may be being replaced.
 constexpr std::chrono::seconds kUnservedWait{3};
 constexpr const char* kCancelling = "cancelling";
+constexpr const char* kScheduled = "scheduled";
+// Between two polls of the scheduled jobs, which may be many.
+constexpr std::chrono::seconds kScheduledPollPeriod{1};
 
 bool is_replay(const Client::Response& answer) {
   return answer.reply.header("idempotent-replayed") == std::string_view("true");
@@ -95,16 +97,27 @@ void Batch::skip(const BatchInput& input, const ResumeEntry& entry) {
   end.status = "succeeded";
   end.before = true;
   end.pages = entry.pages;
-  report(end, style(), progress_);
+  report(end);
+}
+
+void Batch::report(const DocumentEnd& end) {
+  if (auto cut_off = cli::report(end, style(), progress_); cut_off && !cut_off_)
+    cut_off_ = std::move(cut_off);
+}
+
+// Scheduled jobs use no worker: all of them are to be accepted before their time.
+int Batch::in_flight() const {
+  return static_cast<int>(
+      std::ranges::count_if(active_, [](const auto& entry) { return entry.second.status != kScheduled; }));
 }
 
 bool Batch::step() {
-  while (!waiting_.empty() && in_progress() < request_.in_flight && !fault_) {
+  while (!waiting_.empty() && in_flight() < request_.in_flight && !is_over()) {
     Document next = std::move(waiting_.front());
     waiting_.pop_front();
     if (!submit(std::move(next))) break;
   }
-  return !fault_ && !interrupted_ && poll();
+  return !is_over() && poll();
 }
 
 // Retries transient errors for kTroubleMax; any other error ends the command.
@@ -165,11 +178,12 @@ bool Batch::submit(Document document) {
   return true;
 }
 
-// Handles a rejected submission. A replayed response is the outcome of an earlier job with the same key.
+// Handles a rejected submission. A replayed response is the outcome of an earlier job with the same key. If
+// that job has been deleted, the document is submitted with a new key.
 bool Batch::not_accepted(Document document, const Client::Response& answer) {
   const ClientError& error = answer.error;
   const bool replay = is_replay(answer);
-  if (replay && is_lost_job(error.code)) {
+  if (is_lost_job(error.code)) {
     submit_again(std::move(document));
     return true;
   }
@@ -194,7 +208,7 @@ void Batch::submit_again(Document document) {
 }
 
 bool Batch::poll() {
-  const std::vector<std::string> jobs = this->jobs();
+  const std::vector<std::string> jobs = jobs_to_poll();
   const std::span<const std::string> all(jobs);
   unserved_.clear();
   for (std::size_t begin = 0; begin < all.size(); begin += kIdsPerLook) {
@@ -202,6 +216,17 @@ bool Batch::poll() {
   }
   print_if_unserved();
   return !fault_;
+}
+
+std::vector<std::string> Batch::jobs_to_poll() {
+  const auto now = std::chrono::steady_clock::now();
+  const bool with_scheduled = now - scheduled_polled_at_ >= kScheduledPollPeriod;
+  if (with_scheduled) scheduled_polled_at_ = now;
+  std::vector<std::string> out;
+  for (const auto& [job, document] : active_) {
+    if (with_scheduled || document.status != kScheduled) out.push_back(job);
+  }
+  return out;
 }
 
 // Polls up to a hundred submitted documents with one request.
@@ -227,11 +252,11 @@ bool Batch::poll_jobs(std::span<const std::string> jobs) {
       print_if_repeated(document, row->second);
     }
     const std::string status = row == rows.end() ? "gone" : document.status;
-    if (status == "queued" || status == "running") continue;
+    if (status == kScheduled || status == "queued" || status == "running") continue;
     Document ended = std::move(document);
     active_.erase(job);
     take(std::move(ended), status);
-    if (interrupted_ || fault_) return false;
+    if (is_over()) return false;
   }
   return true;
 }
@@ -304,7 +329,7 @@ void Batch::write(Document document, const BatchWork::ParsedResult& made) {
     end.text = made.text;
   } else {
     const bool is_first = ended_.documents_done == ended_.documents_failed;
-    std::cout << (is_first ? "" : "\n") << made.text << std::flush;
+    cut_off_ = print_whole((is_first ? "" : "\n") + made.text);
   }
   document.pages_done = made.parts.value_or(document.pages_done);
   ++ended_.documents_done, ++ended_.documents_counted;
@@ -317,7 +342,8 @@ void Batch::write(Document document, const BatchWork::ParsedResult& made) {
   end.status = "succeeded";
   end.pages = document.pages_done;
   end.message = made.partial_error;
-  report(end, style(), progress_);
+  end.warnings = made.warnings;
+  report(end);
 }
 
 void Batch::refuse(const Document& document, const std::string& code, const std::string& message) {
@@ -330,7 +356,7 @@ void Batch::refuse(const Document& document, const std::string& code, const std:
   end.pages = document.pages_done;
   end.code = code;
   end.message = message;
-  report(end, style(), progress_);
+  report(end);
 }
 
 ResumeEntry& Batch::entry_of(const Document& document) {

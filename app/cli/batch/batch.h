@@ -28,11 +28,13 @@ class Batch {
         ResumeFile* resume, Progress& progress);
 
   // Submits documents up to the limit, polls the running jobs and fetches finished results. False: an
-  // interrupt (`interrupted`), or an error that ends the command (`fault` returns it).
+  // interrupt (`interrupted`), output that cannot be written (`cut_off`), or an error that ends the command
+  // (`fault` returns it).
   bool step();
   bool done() const { return waiting_.empty() && active_.empty(); }
   const std::optional<ClientError>& fault() const { return fault_; }
   bool interrupted() const { return interrupted_; }
+  const std::optional<CutOff>& cut_off() const { return cut_off_; }
   // True if the gateway has, or may have, jobs that another run can resume.
   bool has_begun() const { return reached_ || !active_.empty(); }
   void show();
@@ -57,6 +59,8 @@ class Batch {
     int attempts_printed = 0;         // failed attempts that were reported to the user
   };
   void place(BatchInput input);
+  int in_flight() const;
+  std::vector<std::string> jobs_to_poll();
   void skip(const BatchInput& input, const ResumeEntry& entry);
   bool submit(Document document);
   bool not_accepted(Document document, const Client::Response& answer);
@@ -74,6 +78,8 @@ class Batch {
   void record(const Document& document, const std::string& status);
   bool retry_transient(const ClientError& error);
   void note_response();
+  void report(const DocumentEnd& end);
+  bool is_over() const { return fault_ || interrupted_ || cut_off_; }
   ReportStyle style() const { return {work_.nouns(), work_.text_member(), client_.options().json}; }
 
   const BatchArguments request_;
@@ -84,6 +90,7 @@ class Batch {
   std::deque<Document> waiting_;
   std::map<std::string, Document> active_;  // by job
   std::optional<ClientError> fault_;
+  std::optional<CutOff> cut_off_;
   bool interrupted_ = false;
   std::string interrupted_submission_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
@@ -92,6 +99,7 @@ class Batch {
   bool paused_ = false;   // at the last poll, jobs waited because their queue is paused
   std::string unserved_;  // why jobs wait for a worker, as of this poll; empty: none waits
   std::optional<std::chrono::steady_clock::time_point> unserved_since_;
+  std::chrono::steady_clock::time_point scheduled_polled_at_{};
   bool unserved_printed_ = false;
   EarlierResults before_;
   Totals ended_;  // sums over ended documents; `documents` counts all documents

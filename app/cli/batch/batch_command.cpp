@@ -6,6 +6,7 @@
 #include "app/cli/batch/batch.h"
 #include "app/cli/batch/batch_inputs.h"
 #include "app/cli/batch/batch_text.h"
+#include "app/cli/cut_off.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json_cells.h"
 #include "app/cli/program.h"
@@ -34,6 +35,9 @@ std::string again(const Run& run) {
   command += run.work.options();
   if (run.request.in_flight != BatchArguments().in_flight)
     command += " --in-flight " + std::to_string(run.request.in_flight);
+  const JobStartFlags& start = run.request.start;
+  if (start.is_set())
+    command += (start.delay.empty() ? " --run-at " : " --delay ") + shell_word(start.value());
   return command + client_options(run.options) + " -o " + shell_word(run.request.output_folder);
 }
 
@@ -60,9 +64,25 @@ void cancel(const Run& run) {
                   " jobs ls" + gateway_options(run.options) + "` lists it if the gateway accepted it.");
 }
 
+// The terminal or the output was closed: the jobs go on.
+int cut_off(const Run& run, const CutOff& why) {
+  const Batch& batch = run.batch;
+  run.progress.settle();
+  const int left = batch.not_submitted();
+  const std::string not_submitted = left == 0 ? ""
+                                              : ", " + counted(left, run.work.nouns().documents) +
+                                                    (left == 1 ? " was" : " were") + " not submitted";
+  fail_cut_off(why, (batch.in_progress() == 0 ? "no job goes on"
+                                              : goes_on_text(batch.jobs(), gateway_options(run.options))) +
+                        not_submitted);
+  if (!run.request.output_folder.empty()) print_how_to_resume(run);
+  return why.exit_code;
+}
+
 // Detaches: the jobs go on, unless a second Ctrl-C cancels them.
 int interrupted(const Run& run) {
   const Batch& batch = run.batch;
+  if (const auto why = cut_off_by(run.interrupt)) return cut_off(run, *why);
   run.progress.line(
       detached_text(batch.totals(), batch.in_progress(), batch.not_submitted(), run.request.output_folder));
   print_how_to_resume(run);
@@ -97,9 +117,11 @@ int follow(const Run& run) {
     if (run.interrupt.wait(kLookEvery)) return interrupted(run);
   }
   if (batch.interrupted()) return interrupted(run);
+  if (batch.cut_off() && !batch.done()) return cut_off(run, *batch.cut_off());
   batch.show();
   if (batch.fault()) return broken_off(run, *batch.fault());
   print_all_ended(run);
+  if (batch.cut_off()) return fail_cut_off(*batch.cut_off(), "no job goes on");
   return batch.failed() == 0 && !run.inputs_skipped ? kOk : kFailed;
 }
 
@@ -109,7 +131,7 @@ int misused_batch(const std::string& message) { return fail_usage(one_line(messa
 }  // namespace
 
 int run_batch(const BatchArguments& request, const BatchWork& work, const ClientOptions& options) {
-  Interrupt interrupt;  // before any thread starts, so that every thread inherits the signal mask
+  Interrupt interrupt(kCutOff);  // before any thread starts, so that every thread inherits the signal mask
   auto inputs = collect_inputs(request.inputs, request.output_folder, work.kinds());
   if (!inputs) return misused_batch(inputs.error().message);
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "app/cli/client.h"
+#include "app/cli/job_start.h"
 
 namespace millrace::cli {
 
@@ -12,6 +13,7 @@ struct BatchArguments {
   std::vector<std::string> inputs;  // files and folders
   std::string output_folder;        // empty: the text on stdout
   int in_flight = 16;               // documents submitted and not yet done
+  JobStartFlags start;              // of each document's job
 };
 
 // Submits files as jobs, follows the jobs and writes their results. Progress goes to stderr, data to stdout.

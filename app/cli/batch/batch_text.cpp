@@ -1,6 +1,6 @@
 #include "app/cli/batch/batch_text.h"
 
-#include <iostream>
+#include <algorithm>
 
 #include <nlohmann/json.hpp>
 
@@ -9,36 +9,54 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-void print_row(const DocumentEnd& end, const ReportStyle& style) {
+std::optional<CutOff> print_row(const DocumentEnd& end, const ReportStyle& style) {
   json row = {{"file", end.file}, {"status", end.status}, {style.nouns.pages, end.pages}};
   if (!end.job.empty()) row["job"] = end.job;
   if (!end.output.empty()) row["output"] = end.output;
   if (!end.code.empty() || !end.message.empty())
     row["error"] = {{"code", end.code}, {"message", end.message}};
+  for (const PartWarning& warning : end.warnings) {
+    row["warnings"].push_back(
+        {{style.nouns.pages, warning.parts}, {"code", warning.code}, {"message", warning.message}});
+  }
   if (end.before) row["before"] = true;
   if (end.text) row[style.text_member] = *end.text;
-  std::cout << row.dump(-1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
+  return print_whole(row.dump(-1, ' ', false, json::error_handler_t::replace) + '\n');
+}
+
+constexpr std::size_t kPartsShown = 5;
+
+// "page 2: looks Russian", "pages 1, 2: looks Russian"
+std::string text_of(const PartWarning& warning, const ProgressNouns& nouns) {
+  std::string text(warning.parts.size() == 1 ? nouns.page : nouns.pages);
+  for (std::size_t i = 0; i < std::min(warning.parts.size(), kPartsShown); ++i)
+    text += (i == 0 ? " " : ", ") + std::to_string(warning.parts[i]);
+  if (warning.parts.size() > kPartsShown) text += ", …";
+  return text + ": " + warning.message;
 }
 
 std::string good_line(const DocumentEnd& end, const ProgressNouns& nouns) {
-  std::string line = "✓ " + end.file;
+  std::string line = (end.warnings.empty() ? "✓ " : "! ") + end.file;
   if (!end.output.empty()) line += " → " + end.output;
   line.append(", ").append(std::to_string(end.pages)).append(" ");
   line.append(end.pages == 1 ? nouns.page : nouns.pages);
-  return end.message.empty() ? line : line + ", " + end.message;
+  if (!end.message.empty()) line += ", " + end.message;
+  for (const PartWarning& warning : end.warnings) line += "; " + text_of(warning, nouns);
+  return line;
 }
 
 }  // namespace
 
-void report(const DocumentEnd& end, const ReportStyle& style, Progress& progress) {
-  if (style.as_json) print_row(end, style);
+std::optional<CutOff> report(const DocumentEnd& end, const ReportStyle& style, Progress& progress) {
+  const auto cut_off = style.as_json ? print_row(end, style) : std::nullopt;
   if (end.status != "succeeded") {
     progress.failure("✗ " + end.file + ": " + end.message + (end.code.empty() ? "" : " (" + end.code + ")"));
-  } else if (!end.message.empty()) {
+  } else if (!end.message.empty() || !end.warnings.empty()) {
     progress.failure(good_line(end, style.nouns));
   } else if (!progress.on_terminal()) {
     progress.line(good_line(end, style.nouns));
   }
+  return cut_off;
 }
 
 namespace {
@@ -47,7 +65,8 @@ std::string all_done_text(const EarlierResults& before, const ProgressNouns& nou
   const bool one = before.documents == 1;
   std::string text = one ? "It was " : "All " + counted(before.documents, nouns.documents) + " were ";
   text.append(nouns.done).append(one ? " before; its result is" : " before; their results are");
-  return text + " in " + before.folder.string() + ". To process it again, remove " + (one ? "it" : "them");
+  return text + " in " + before.folder.string() + ". To process " +
+         (one ? "it again, remove it" : "them again, remove them");
 }
 
 std::string done_text(const EarlierResults& before, const ProgressNouns& nouns) {
@@ -76,7 +95,8 @@ std::string before_text(const EarlierResults& before, const ProgressNouns& nouns
   text += "; " + std::to_string(left) + (left == 1 ? " remains" : " remain");
   std::string why = before.going_on == 0 ? "" : std::to_string(before.going_on) + " already submitted";
   if (before.failed > 0)
-    why += (why.empty() ? "" : ", ") + std::to_string(before.failed) + " failed before and are retried";
+    why += (why.empty() ? "" : ", ") + std::to_string(before.failed) + " failed before and " +
+           (before.failed == 1 ? "is" : "are") + " retried";
   return why.empty() ? text : text + " (" + why + ")";
 }
 

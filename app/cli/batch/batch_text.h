@@ -4,10 +4,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "app/cli/cut_off.h"
 #include "app/cli/progress.h"
 
 namespace millrace::cli {
+
+// Why the text of some parts of a document may be wrong or incomplete.
+struct PartWarning {
+  std::vector<int> parts;  // page numbers from 1
+  std::string code, message;
+};
 
 // How one file of a command ended.
 struct DocumentEnd {
@@ -17,6 +25,7 @@ struct DocumentEnd {
   std::string code, message;        // of the error, for the whole document or a part of it
   std::optional<std::string> text;  // the text in the JSON row, if it is not written to a file
   bool before = false;              // done by an earlier run
+  std::vector<PartWarning> warnings = {};
 };
 
 struct ReportStyle {
@@ -26,8 +35,9 @@ struct ReportStyle {
 };
 
 // Reports the end of one document. With `as_json`: one JSON row on stdout. Otherwise a line on stderr, unless
-// a progress bar already shows the same. Errors are always reported on stderr.
-void report(const DocumentEnd& end, const ReportStyle& style, Progress& progress);
+// a progress bar already shows the same. Errors and warnings are always reported on stderr; a document with a
+// warning has `!` in place of the tick. Returns why the row could not be written.
+std::optional<CutOff> report(const DocumentEnd& end, const ReportStyle& style, Progress& progress);
 
 // Summary texts of a command with many files. Pure.
 

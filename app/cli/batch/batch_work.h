@@ -3,8 +3,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/cli/batch/batch_inputs.h"
+#include "app/cli/batch/batch_text.h"
 #include "app/cli/progress.h"
 #include "platform/base/result.h"
 
@@ -23,6 +25,7 @@ class BatchWork {
     std::string text;           // for standard output
     std::optional<int> parts;   // number of pages, if the result has it
     std::string partial_error;  // error of a part of the document; empty: none
+    std::vector<PartWarning> warnings = {};
     // Writes the output file atomically. kInternal names the file that cannot be written.
     std::function<base::Status(const std::filesystem::path& output)> write;
   };

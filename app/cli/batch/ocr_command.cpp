@@ -1,12 +1,15 @@
 #include "app/cli/batch/ocr_command.h"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/batch/batch_text.h"
 #include "app/cli/batch/batch_work.h"
+#include "app/cli/batch/page_join.h"
 #include "app/cli/program.h"
 #include "app/cli/whole_file.h"
 #include "platform/base/base64.h"
@@ -32,7 +35,9 @@ class OcrWork final : public BatchWork {
   }
   std::string text_member() const override { return "markdown"; }
   std::string stamp() const override {
-    return request_.pages + "-" + request_.model + (request_.images ? "-images" : "");
+    return request_.pages + "-" + request_.model + (request_.images ? "-images" : "") +
+           (request_.join.page_marks ? "-marks" : "") +
+           (request_.join.keep_running_lines ? "-running" : "-join" + std::to_string(kJoinVersion));
   }
   std::string options() const override;
   base::Result<Upload> upload(const std::filesystem::path& file) const override;
@@ -47,6 +52,8 @@ std::string OcrWork::options() const {
   if (!request_.pages.empty()) options += " --pages " + shell_word(request_.pages);
   if (!request_.model.empty()) options += " --model " + shell_word(request_.model);
   if (request_.images) options += " --images";
+  if (request_.join.page_marks) options += " --page-marks";
+  if (request_.join.keep_running_lines) options += " --keep-running-lines";
   return options;
 }
 
@@ -60,14 +67,15 @@ base::Result<BatchWork::ParsedResult> OcrWork::read(std::string body) const {
   auto result = std::make_shared<const nlohmann::json>(nlohmann::json::parse(body, nullptr, false));
   if (!result->is_object()) return base::error(base::Code::kUpstream, "without the pages of a document");
   ParsedResult made;
-  made.text = markdown_of(*result);
+  made.text = joined_pages(pages_of(*result), request_.join);
   made.parts = result->value("usage_info", nlohmann::json::object()).value("pages_processed", 0);
   if (const int bad = failed_pages(*result); bad > 0)
-    made.partial_error = std::to_string(bad) + " pages could not be read";
+    made.partial_error = counted(bad, "pages") + " could not be read";
   else if (made.text.find_first_not_of(" \n") == std::string::npos)
     made.partial_error = "no text on " + std::string(made.parts == 1 ? "it" : "them");
-  made.write = [result, images = request_.images](const std::filesystem::path& output) {
-    return write_output(*result, output, images);
+  made.warnings = warnings_of(*result);
+  made.write = [result, text = made.text, images = request_.images](const std::filesystem::path& output) {
+    return write_output(*result, text, output, images);
   };
   return made;
 }
@@ -98,6 +106,7 @@ std::string request_body(const OcrArguments& request, const fs::path& file, cons
   json rest = {{"include_image_base64", request.images}};
   if (!request.pages.empty()) rest["pages"] = request.pages;
   if (!request.model.empty()) rest["model"] = request.model;
+  request.start.add_to(rest);
   std::string body = rest.dump(-1, ' ', false, json::error_handler_t::replace);
   body.pop_back();
   body += R"(,"document":{"type":"document_url","document_name":)" +
@@ -146,27 +155,33 @@ std::string with_image_folder(std::string markdown, const fs::path& folder) {
 
 }  // namespace
 
-std::string markdown_of(const json& result) {
-  std::string text;
-  for (const json& page : result.value("pages", json::array())) {
-    const std::string markdown = page.value("markdown", "");
-    if (!text.empty() && !markdown.empty()) text += "\n\n";
-    text += markdown;
-  }
-  return text.empty() || text.back() == '\n' ? text : text + "\n";
-}
-
 int failed_pages(const json& result) {
   int count = 0;
   for (const json& page : result.value("pages", json::array())) count += page.contains("error") ? 1 : 0;
   return count;
 }
 
-base::Status write_output(const json& result, const fs::path& output, bool images) {
+std::vector<PartWarning> warnings_of(const json& result) {
+  std::vector<PartWarning> warnings;
+  for (const json& page : result.value("pages", json::array())) {
+    for (const json& each : page.value("warnings", json::array())) {
+      const std::string code = each.value("code", ""), message = each.value("message", "");
+      const auto same = std::ranges::find(warnings, message, &PartWarning::message);
+      const int number = page.value("index", 0) + 1;
+      if (same == warnings.end()) {
+        warnings.push_back({{number}, code, message});
+      } else {
+        same->parts.push_back(number);
+      }
+    }
+  }
+  return warnings;
+}
+
+base::Status write_output(const json& result, std::string markdown, const fs::path& output, bool images) {
   const base::Error failure = base::error(base::Code::kInternal, "cannot write " + output.string());
   std::error_code failed;
   fs::create_directories(output.parent_path(), failed);
-  std::string markdown = markdown_of(result);
   if (images) {
     for (const json& page : result.value("pages", json::array())) {
       if (!write_images(page, image_folder(output))) return failure;

@@ -1,10 +1,13 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/cli/batch/batch_command.h"
+#include "app/cli/batch/batch_text.h"
+#include "app/cli/batch/page_join.h"
 #include "platform/base/result.h"
 
 namespace millrace::cli {
@@ -13,6 +16,7 @@ struct OcrArguments : BatchArguments {
   std::string pages;    // "0-5,7"; empty: all
   std::string model;    // empty: the gateway's default
   bool images = false;  // write the pictures next to the markdown
+  PageJoin join;
 };
 
 // `millrace ocr`: converts documents to markdown. Behaves as run_batch.
@@ -30,12 +34,13 @@ std::string request_body(const OcrArguments& request, const std::filesystem::pat
 
 // Local files made of an OCR reply.
 
-// The markdown of all pages, separated by an empty line, ending with a newline.
-std::string markdown_of(const nlohmann::json& result);
 int failed_pages(const nlohmann::json& result);
+// The warnings of the pages; the same message on several pages is one.
+std::vector<PartWarning> warnings_of(const nlohmann::json& result);
 
-// Writes the output atomically: first under a temporary name, and pictures (`images`) before the text that
-// refers to them. Missing folders are created. kInternal names the file that cannot be written.
-base::Status write_output(const nlohmann::json& result, const std::filesystem::path& output, bool images);
+// Writes the markdown of the reply atomically: first under a temporary name, and pictures (`images`) before
+// the text that refers to them. Missing folders are created. kInternal names the file that cannot be written.
+base::Status write_output(const nlohmann::json& result, std::string markdown,
+                          const std::filesystem::path& output, bool images);
 
 }  // namespace millrace::cli

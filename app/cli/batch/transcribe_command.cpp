@@ -67,6 +67,7 @@ base::Result<BatchWork::Upload> TranscribeWork::upload(const std::filesystem::pa
   form.field("model", request_.model.empty() ? schemas::kTranscriptionModel : request_.model);
   form.field("response_format", request_.format);
   if (!request_.language.empty()) form.field("language", request_.language);
+  if (request_.start.is_set()) form.field(request_.start.field(), request_.start.value());
   form.file("file", file.filename().string());
   upload.body += *bytes;
   form.end();

@@ -64,6 +64,7 @@ ChatRequestParameters manner_of(const ChatArguments& arguments, std::string mode
   parameters.stream = !arguments.no_stream && !arguments.deferred;
   parameters.usage = arguments.verbose;
   parameters.deferred = arguments.deferred;
+  parameters.start = arguments.start;
   return parameters;
 }
 
@@ -87,9 +88,12 @@ void print_if_echo(const std::string& model, const ClientOptions& options) {
 }  // namespace
 
 int run_chat(const ChatArguments& arguments, ClientOptions options) {
-  Interrupt interrupt;
+  const bool is_deferred = arguments.deferred || !arguments.result.empty();  // else nothing is left running
+  Interrupt interrupt(is_deferred ? kCutOff : std::initializer_list<int>{});
   ChatExchange chat_exchange(options, interrupt, arguments.verbose);
   if (!arguments.result.empty()) return chat_exchange.read_deferred(arguments.result, arguments.wait);
+  if (arguments.start.is_set() && !arguments.deferred)
+    return fail_usage("--run-at and --delay go with --deferred");
   if (arguments.wait && !arguments.deferred)
     return fail_usage("--wait goes with --deferred or with --result");
   const bool conversation = arguments.message.empty() && ::isatty(STDIN_FILENO) == 1;

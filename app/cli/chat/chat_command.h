@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/cli/client.h"
+#include "app/cli/job_start.h"
 
 namespace millrace::cli {
 
@@ -23,7 +24,8 @@ struct ChatArguments {
   std::optional<double> temperature;
   bool no_stream = false;
   bool deferred = false;
-  bool wait = false;  // with `deferred` or `result`: wait for the completion
+  JobStartFlags start;  // with `deferred`
+  bool wait = false;    // with `deferred` or `result`: wait for the completion
   // Print model and tokens to stderr, and the price if the response was not streamed.
   bool verbose = false;
   std::string result;  // id of a deferred completion to fetch; no new request is sent then

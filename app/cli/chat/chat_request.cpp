@@ -11,6 +11,7 @@
 #include "app/cli/batch/ocr_command.h"
 #include "app/cli/chat/chat_printer.h"
 #include "app/cli/chat/models_command.h"
+#include "app/cli/cut_off.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json_cells.h"
 #include "app/cli/program.h"
@@ -43,6 +44,7 @@ std::string chat_body(const ChatRequestParameters& parameters, const json& messa
   if (parameters.max_tokens) body["max_completion_tokens"] = *parameters.max_tokens;
   if (parameters.temperature) body["temperature"] = *parameters.temperature;
   if (parameters.deferred) body["deferred"] = true;
+  parameters.start.add_to(body);
   if (parameters.stream) body["stream"] = true;
   if (parameters.stream && parameters.usage) body["stream_options"] = {{"include_usage", true}};
   return local_json(body);
@@ -220,6 +222,8 @@ int ChatExchange::await(const std::string& request_id, int faults_left) {
     waiting.show();
     if (!stopped && !interrupt_.wait(pause.next(kPauseMax))) continue;
     waiting.clear();
+    if (const auto cut_off = cut_off_by(interrupt_))
+      return fail_cut_off(*cut_off, goes_on_text({request_id}, gateway_options(client_.options())));
     std::cerr << "The chat continues in the gateway. To get its result: " << program() << " chat"
               << client_options(client_.options()) << " --wait --result " << request_id << '\n';
     return kInterrupted;

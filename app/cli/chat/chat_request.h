@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/cli/client.h"
+#include "app/cli/job_start.h"
 #include "platform/base/result.h"
 
 // The requests of `millrace chat`: POST /v1/chat/completions.
@@ -20,6 +21,7 @@ struct ChatRequestParameters {
   bool stream = false;
   bool usage = false;  // for a stream: request token usage
   bool deferred = false;
+  JobStartFlags start = {};  // of a deferred request
 };
 std::string chat_body(const ChatRequestParameters& parameters, const nlohmann::json& messages);
 

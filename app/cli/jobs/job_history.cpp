@@ -51,6 +51,7 @@ std::string of_queued(UnusedMembers& members) {
   constexpr std::array kWhys{Why{"machine_awake", "its machine is awake; it waits for a worker"},
                              Why{"children_done", "all its parts are done; they are assembled next"},
                              Why{"worker_lost", "its worker was lost; it waits for another worker"},
+                             Why{"run_at", "its time has come; it waits for a worker"},
                              Why{"drain", "its worker is draining; it waits for another worker"}};
   if (!members.has("reason")) return "it waits for a worker";
   std::string reason = members.take("reason");
@@ -58,6 +59,10 @@ std::string of_queued(UnusedMembers& members) {
     if (why.reason == reason) return std::string(why.sentence);
   }
   return reason;
+}
+
+std::string of_scheduled(UnusedMembers& members) {
+  return members.has("run_at") ? "it starts at " + members.take("run_at") : "";
 }
 
 std::string of_waking(UnusedMembers&) { return "it waits until its machine is awake"; }
@@ -115,11 +120,12 @@ struct Sentence {
   std::string (*of)(UnusedMembers& members);
 };
 constexpr std::array kSentences{
-    Sentence{"queued", &of_queued},   Sentence{"wake_in_progress", &of_waking},
-    Sentence{"running", &of_running}, Sentence{"retry", &of_retry},
-    Sentence{"waiting", &of_waiting}, Sentence{"page", &of_page},
-    Sentence{"piece", &of_piece},     Sentence{"progress", &of_progress},
-    Sentence{"stdout", &of_output},   Sentence{"stderr", &of_output},
+    Sentence{"queued", &of_queued},       Sentence{"wake_in_progress", &of_waking},
+    Sentence{"scheduled", &of_scheduled}, Sentence{"running", &of_running},
+    Sentence{"retry", &of_retry},         Sentence{"waiting", &of_waiting},
+    Sentence{"page", &of_page},           Sentence{"piece", &of_piece},
+    Sentence{"progress", &of_progress},   Sentence{"stdout", &of_output},
+    Sentence{"stderr", &of_output},
 };
 
 std::string what(std::string_view type, const json& data) {

@@ -14,9 +14,9 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr std::array<std::string_view, 15> kJobFields = {
-    "id",           "kind",       "name",    "status",   "waiting", "model",    "created_at", "started_at",
-    "completed_at", "expires_at", "attempt", "progress", "error",   "retry_of", "retried_by"};
+constexpr std::array<std::string_view, 16> kJobFields = {
+    "id",         "kind",         "name",       "status",  "waiting",  "model", "created_at", "run_at",
+    "started_at", "completed_at", "expires_at", "attempt", "progress", "error", "retry_of",   "retried_by"};
 constexpr std::size_t kNameBytes = 60;
 constexpr std::size_t kFieldColumns = 16;  // more where a name is longer
 constexpr std::string_view kLinkPrefix = "link ";
@@ -132,12 +132,6 @@ std::string JobTable::lines(const std::vector<json>& jobs) {
   std::string out;
   for (const Cells& row : rows) out += line_of(row, widths_);
   return out;
-}
-
-std::string more_jobs_text(std::size_t shown, std::size_t seen, bool all) {
-  const std::string count = std::to_string(seen);
-  return std::to_string(shown) + " of " + (all ? count : "more than " + count) + " jobs are shown; " +
-         (all ? "--limit " + count + " shows all" : "--limit shows more, --before shows older ones");
 }
 
 std::string progress_text(const json& job) {

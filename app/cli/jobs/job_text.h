@@ -43,10 +43,6 @@ class JobTable {
   std::vector<std::size_t> widths_;
 };
 
-// "50 of 230 jobs are shown; --limit 230 shows all", and without `all` "50 of more than 1000 …". `seen`: how
-// many there are at least.
-std::string more_jobs_text(std::size_t shown, std::size_t seen, bool all);
-
 // "3/12"; "-" if not known.
 std::string progress_text(const nlohmann::json& job);
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "app/cli/cut_off.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/jobs/job_history.h"
 #include "app/cli/jobs/job_text.h"
@@ -50,9 +51,6 @@ std::string waiting_reason(Client& client, const json& job) {
 using nlohmann::json;
 namespace {
 
-// So many jobs are counted to say how many are not shown.
-constexpr std::size_t kJobsCountedMax = 1'000;
-
 // Sends the same request for each job; the last error decides the exit code.
 int each(const std::vector<std::string>& jobs, const char* method, const std::string& below,
          ClientOptions options) {
@@ -89,11 +87,12 @@ int jobs_ls(const JobsListRequest& request, ClientOptions options) {
             percent_encoded(pair.substr(std::min(equals + 1, pair.size())));
   }
   const bool as_json = client.options().json;
+  const bool counts = !as_json && !client.options().quiet;  // those that are not shown
   JobTable table(::isatty(STDOUT_FILENO) != 0 ? terminal_columns() : 0);
   std::size_t shown = 0, seen = 0;
   const auto limit = static_cast<std::size_t>(request.limit);
   std::string cursor;
-  while (shown < limit || (!as_json && seen < std::max(limit, kJobsCountedMax))) {
+  while (shown < limit || (counts && seen < std::max(limit, kRowsCountedMax))) {
     const auto answer =
         client.request("GET", path + (cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor)));
     if (!answer.ok) return fail(answer.error);
@@ -112,8 +111,9 @@ int jobs_ls(const JobsListRequest& request, ClientOptions options) {
     cursor = page.value("next_cursor", "");
     if (cursor.empty()) break;
   }
-  if (!as_json && !client.options().quiet && seen > shown)
-    std::cerr << "millrace: " << more_jobs_text(shown, seen, cursor.empty()) << '\n';
+  if (counts && seen > shown)
+    std::cerr << "millrace: "
+              << more_rows_text("jobs", shown, seen, cursor.empty(), ", --before shows older ones") << '\n';
   return kOk;
 }
 
@@ -134,12 +134,13 @@ int jobs_show(const std::string& job, ClientOptions options) {
 }
 
 int jobs_tail(const std::string& job, ClientOptions options) {
-  Interrupt interrupt;
+  Interrupt interrupt(kCutOff);
   Client client(std::move(options), &interrupt);
   const bool as_json = client.options().json;
   std::int64_t last = 0;
   std::string end;
   JobHistory history;
+  std::optional<CutOff> cut_off;
   for (int tries = 0; tries < kReconnectsMax; ++tries) {
     const auto answer = client.stream(
         "/v1/jobs/" + percent_encoded(job) + "/events", last,
@@ -148,16 +149,20 @@ int jobs_tail(const std::string& job, ClientOptions options) {
           std::from_chars(id.data(), id.data() + id.size(), last);
           tries = 0;
           end = event;
-          std::cout << (as_json ? std::string(data) : history.text(json::parse(data, nullptr, false)))
-                    << std::endl;
-          return true;
+          cut_off = print_whole(
+              (as_json ? std::string(data) : history.text(json::parse(data, nullptr, false))) + "\n");
+          return !cut_off;
         });
     const bool is_end = end == "succeeded" || end == "failed" || end == "cancelled" || end == "expired";
     if (is_end) return end == "succeeded" ? kOk : kFailed;
     if (answer.reply.status == 204) return kOk;
-    if (answer.error.exit_code == kInterrupted) return kInterrupted;
-    if (!answer.ok && !answer.error.transient) return fail(answer.error);
-    if (interrupt.wait(kReconnectAfter)) return kInterrupted;
+    if (!cut_off && answer.error.exit_code != kInterrupted) {
+      if (!answer.ok && !answer.error.transient) return fail(answer.error);
+      if (!interrupt.wait(kReconnectAfter)) continue;
+    }
+    if (!cut_off) cut_off = cut_off_by(interrupt);
+    if (cut_off) return fail_cut_off(*cut_off, goes_on_text({job}, gateway_options(client.options())));
+    return kInterrupted;
   }
   return fail({kNoConnection, 0, {}, "the connection was lost and could not be restored", {}, true});
 }
@@ -204,6 +209,7 @@ bool comes_in_parts(const json& job) {
 std::string progress_of(Client& client, const json& job) {
   const std::string why = waiting_reason(client, job);
   const std::string done = progress_text(job);
+  if (const std::string run_at = text_at(job, "run_at"); !run_at.empty()) return "scheduled for " + run_at;
   return text_at(job, "status") + (why.empty() ? "" : ": " + why) + (done == "-" ? "" : ", " + done);
 }
 

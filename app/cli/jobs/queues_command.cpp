@@ -18,7 +18,7 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr std::array<std::size_t, 6> kQueueColumns{8, 9, 9, 9, 9, 9};
+constexpr std::array<std::size_t, 7> kQueueColumns{8, 9, 9, 9, 9, 9, 9};
 constexpr std::array<std::size_t, 5> kWorkerColumns{28, 9, 9, 50, 16};
 constexpr std::array<std::size_t, 4> kDeadColumns{8, 28, 9, 41};
 
@@ -92,14 +92,16 @@ std::string worker_state(const json& worker) {
 }  // namespace
 
 std::string queue_header() {
-  return queue_line(kQueueColumns, {"KIND", "QUEUED", "RUNNING", "WAITING", "OLDEST", "SLOTS"}, "STATE");
+  return queue_line(kQueueColumns, {"KIND", "QUEUED", "RUNNING", "WAITING", "SCHEDULED", "OLDEST", "SLOTS"},
+                    "STATE");
 }
 
 std::string queue_row(const json& queue) {
   const bool paused = queue.value("paused", false);
   return queue_line(kQueueColumns,
                     {text_at(queue, "kind"), count_at(queue, "queued"), count_at(queue, "running"),
-                     count_at(queue, "waiting"), age_at(queue, "oldest_queued_seconds"), share_at(queue)},
+                     count_at(queue, "waiting"), count_at(queue, "scheduled"),
+                     age_at(queue, "oldest_queued_seconds"), share_at(queue)},
                     paused ? "paused since " + text_at(queue, "paused_at") : "open");
 }
 

@@ -9,11 +9,12 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
-#include <signal.h>
 #include <unistd.h>
 
+#include "app/cli/cut_off.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json_cells.h"
 #include "app/cli/machines/exec_stream.h"
@@ -50,20 +51,15 @@ void print_left(const ExecutionOutcome& end, const std::string& id, const Client
 void print_cut_off(Client& client, const ExecutionOutcome& end, bool cancels, const std::string& path,
                    const std::string& id) {
   const bool cancelled = end.cancelling || (cancels && client.request("DELETE", path).ok);
-  std::cerr << "millrace: " << end.cut_off << "; " << id;
-  if (cancelled) {
-    std::cerr << " is being cancelled\n";
-  } else {
-    std::cerr << " goes on; cancel it with `" << program() << " jobs cancel"
-              << gateway_options(client.options()) << " " << id << "`\n";
-  }
+  fail_cut_off(*end.cut_off, cancelled ? id + " is being cancelled"
+                                       : goes_on_text({id}, gateway_options(client.options())));
 }
 
 // Prints how the execution ended if the exit code does not say all of it.
 int ended(const ExecutionOutcome& end, bool exit_status, const std::string& id,
           const ClientOptions& options) {
   const int exit_code = exit_code_of(end, exit_status);
-  if (end.status.empty() && end.failure == kInterrupted && end.cut_off.empty()) print_left(end, id, options);
+  if (end.status.empty() && end.failure == kInterrupted && !end.cut_off) print_left(end, id, options);
   const bool by_command = ended_by_itself(end);
   const bool is_complete = by_command && exit_status && end.error_code.empty();
   if (end.status.empty() || end.status == "succeeded" || is_complete) return exit_code;
@@ -135,10 +131,10 @@ int refused(ClientError error) {
 }
 
 // Follows an execution to its end; reports on stderr what it waits for before it starts. `status`: its
-// initial status.
+// initial status; `run_at`: when it starts, empty: at once.
 ExecutionOutcome follow_with_retries(const std::string& path, const std::string& status,
-                                     const std::string& id, const ClientOptions& options,
-                                     Interrupt& interrupt) {
+                                     const std::string& run_at, const std::string& id,
+                                     const ClientOptions& options, Interrupt& interrupt) {
   const std::string doctor = "`" + program() + " doctor` names the one that runs the machines of its host";
   const bool silent = options.quiet || options.json;
   WaitingLine waking("waking the machine…", options.quiet);
@@ -147,21 +143,30 @@ ExecutionOutcome follow_with_retries(const std::string& path, const std::string&
   DelayedLine queued(
       "millrace: " + id + " is queued: it waits for a worker with a free slot of kind exec; " + doctor,
       kQueuedWait, silent);
-  const auto report = [&](std::string_view now) {
-    const bool is_waking = now == "wake_in_progress";
+  const bool is_scheduled = !run_at.empty();
+  if (is_scheduled && !silent) std::cerr << "millrace: " << id << " starts at " << run_at << '\n';
+  const auto report = [&](std::string_view now, std::int64_t number) {
+    const ExecutionWait wait = wait_after(now, number, is_scheduled);
+    const bool is_waking = wait == ExecutionWait::kMachine;
     is_waking ? waking.show() : waking.clear();
     is_waking ? asleep.begin() : asleep.end();
-    now == "queued" ? queued.begin() : queued.end();
+    wait == ExecutionWait::kWorker ? queued.begin() : queued.end();
   };
-  report(status);
+  report(status, 0);
   return follow(path, options, interrupt, OnInterrupt::kCancel, report);
 }
 
 }  // namespace
 
+ExecutionWait wait_after(std::string_view status, std::int64_t number, bool is_scheduled) {
+  constexpr std::int64_t kFirstEvent = 1;
+  if (status == "wake_in_progress") return ExecutionWait::kMachine;
+  if (status != "queued") return ExecutionWait::kNothing;
+  return is_scheduled && number <= kFirstEvent ? ExecutionWait::kItsTime : ExecutionWait::kWorker;
+}
+
 int exec_run(const ExecRequest& request, ClientOptions options) {
-  ::signal(SIGPIPE, SIG_IGN);
-  Interrupt interrupt({SIGHUP});
+  Interrupt interrupt(kCutOff);
   std::string problem;
   const json body = exec_body(request, problem);
   if (!problem.empty()) return fail_usage(problem);
@@ -176,16 +181,16 @@ int exec_run(const ExecRequest& request, ClientOptions options) {
     return kOk;
   }
   const std::string path = machine_path(machine.id) + "/" + id;
-  const ExecutionOutcome end =
-      follow_with_retries(path, answer.json->value("status", ""), id, options, interrupt);
-  if (!end.cut_off.empty()) print_cut_off(client, end, request.kill_on_disconnect, path, id);
+  const ExecutionOutcome end = follow_with_retries(path, answer.json->value("status", ""),
+                                                   answer.json->value("run_at", ""), id, options, interrupt);
+  if (end.cut_off) print_cut_off(client, end, request.kill_on_disconnect, path, id);
   const int exit_code = ended(end, request.exit_status, id, options);
   if (!end.status.empty()) print_more(client, path, id, request.machine);
   return exit_code;
 }
 
 int exec_logs(const ExecLogsRequest& request, ClientOptions options) {
-  Interrupt interrupt;
+  Interrupt interrupt(kCutOff);
   Client client(options);
   const FoundMachine machine = find_execution(client, request.machine, request.execution);
   if (machine.exit_code != kOk) return machine.exit_code;
@@ -197,7 +202,8 @@ int exec_logs(const ExecLogsRequest& request, ClientOptions options) {
     return printed;
   }
   const ExecutionOutcome end = follow(path, options, interrupt, OnInterrupt::kLeave, {});
-  if (!end.cut_off.empty()) return fail(end.cut_off, end.failure);
+  if (end.cut_off)
+    return fail_cut_off(*end.cut_off, goes_on_text({request.execution}, gateway_options(options)));
   const int exit_code = ended(end, false, request.execution, options);
   if (!end.status.empty()) print_more(client, path, request.execution, request.machine);
   return exit_code;
@@ -209,12 +215,14 @@ namespace {
 struct FlagWord {
   std::string_view field, flag;
 };
-constexpr std::array<FlagWord, 6> kFlagWords{{{"command", "the command"},
+constexpr std::array<FlagWord, 8> kFlagWords{{{"command", "the command"},
                                               {"cwd", "--cwd"},
                                               {"env", "--env"},
                                               {"stdin", "--stdin"},
                                               {"stdin_base64", "--stdin"},
-                                              {"timeout_ms", "--timeout"}}};
+                                              {"timeout_ms", "--timeout"},
+                                              {"run_at", "--run-at"},
+                                              {"delay", "--delay"}}};
 constexpr std::string_view kBody = "body.";
 constexpr std::string_view kBetween = "; ";
 
@@ -280,6 +288,7 @@ json exec_body(const ExecRequest& request, std::string& problem) {
     const bool is_text = input && base::is_utf8(*input);
     if (input) body[is_text ? "stdin" : "stdin_base64"] = is_text ? *input : base::base64_encode(*input);
   }
+  request.start.add_to(body);
   return body;
 }
 
@@ -311,7 +320,7 @@ int exit_code_of(const ExecutionOutcome& end, bool exit_status) {
 using nlohmann::json;
 namespace {
 
-constexpr int kExecutionsPerPage = 200;
+constexpr std::size_t kExecutionsPerPage = 200;
 constexpr std::size_t kCommandBytes = 60;
 
 std::string command_text(const json& execution) {
@@ -348,23 +357,30 @@ int exec_ls(const ExecListRequest& request, ClientOptions options) {
   const FoundMachine machine = find_machine(client, request.machine);
   if (machine.exit_code != kOk) return machine.exit_code;
   const std::string path = "/v1/machines/" + percent_encoded(machine.id) + "/executions?limit=";
+  const bool counts = !as_json && !client.options().quiet;  // those that are not shown
+  const auto limit = static_cast<std::size_t>(request.limit);
+  std::size_t shown = 0, seen = 0;
   std::string cursor;
-  for (int left = request.limit; left > 0;) {
-    std::string page = path;
-    page.append(std::to_string(std::min(left, kExecutionsPerPage))).append(cursor);
-    const auto answer = client.request("GET", page);
+  while (shown < limit || (counts && seen < std::max(limit, kRowsCountedMax))) {
+    const std::size_t wanted = counts ? kExecutionsPerPage : std::min(limit - shown, kExecutionsPerPage);
+    const auto answer = client.request("GET", path + std::to_string(wanted) + cursor);
     if (!answer.ok) return fail(answer.error);
     const auto items = answer.json->find("items");
     if (items == answer.json->end() || !items->is_array())
       return fail(client.no_gateway("its execution list has no `items`"));
     if (cursor.empty() && !as_json) std::cout << execution_header() << '\n';
-    for (const json& execution : *items)
+    seen += items->size();
+    for (const json& execution : *items) {
+      if (shown == limit) break;
       std::cout << (as_json ? execution.dump() : execution_row(execution)) << '\n';
-    left -= static_cast<int>(items->size());
+      ++shown;
+    }
     const std::string next = answer.json->value("next_cursor", "");
-    if (next.empty()) break;
-    cursor = "&cursor=" + percent_encoded(next);
+    cursor = next.empty() ? "" : "&cursor=" + percent_encoded(next);
+    if (cursor.empty()) break;
   }
+  if (seen > shown)
+    std::cerr << "millrace: " << more_rows_text("executions", shown, seen, cursor.empty()) << '\n';
   return kOk;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -6,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/cli/client.h"
+#include "app/cli/job_start.h"
 #include "app/cli/machines/exec_stream.h"
 
 namespace millrace::cli {
@@ -14,8 +16,9 @@ struct ExecRequest {
   std::string machine{};                   // id or name; empty: the only one, or `local`
   std::vector<std::string> environment{};  // NAME=value
   std::string cwd{};
-  std::string timeout{};            // "10m", "90s", "500ms"; empty: the gateway's default
-  std::string input{};              // file for stdin; "-": our stdin; empty: none
+  std::string timeout{};  // "10m", "90s", "500ms"; empty: the gateway's default
+  std::string input{};    // file for stdin; "-": our stdin; empty: none
+  JobStartFlags start{};
   bool detach = false;              // print the id and exit
   bool exit_status = false;         // exit with the command's own exit code (kTimedOut and following)
   bool kill_on_disconnect = false;  // cancel the command if our output is closed, or at SIGHUP
@@ -27,6 +30,13 @@ struct ExecRequest {
 // command, the second exits at once. If our output is closed or the terminal hangs up, the command goes on,
 // and stderr says so.
 int exec_run(const ExecRequest& request, ClientOptions options);
+
+// What an execution waits for before it starts.
+enum class ExecutionWait : std::uint8_t { kNothing, kItsTime, kMachine, kWorker };
+// After event `number` with this status; 0: before the first one. The API shows a scheduled execution as
+// queued; its first event is that it was scheduled, and a later one that its time has come.
+ExecutionWait wait_after(std::string_view status, std::int64_t number, bool is_scheduled);
+
 // Output of an execution. `follow`: until it ends.
 struct ExecLogsRequest {
   std::string machine;  // id or name; empty: the machine that has the execution
@@ -36,9 +46,7 @@ struct ExecLogsRequest {
 int exec_logs(const ExecLogsRequest& request, ClientOptions options);
 
 // The request of `millrace exec run`: the body of POST …/executions. Reads the file of --stdin. If a flag is
-// wrong, `problem` says why, and the returned body must not be used.
-
-// Reads the file of --stdin. What is wrong with the flags is in `problem`; the body is of no use then.
+// wrong, `problem` contains why, and the returned body must not be used.
 nlohmann::json exec_body(const ExecRequest& request, std::string& problem);
 
 // Replaces field names in a validation error of the gateway with flag names: "cwd: …; body.timeout_ms: …"

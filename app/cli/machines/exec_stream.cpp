@@ -4,12 +4,10 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
-#include <signal.h>
 
 #include "app/cli/interrupt.h"
 #include "platform/base/base64.h"
@@ -18,16 +16,10 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-// A stream that was closed when we started (2>&-) takes everything.
-bool print_bytes(std::string_view bytes, std::FILE* to) {
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), to) == bytes.size();
-  return (std::fflush(to) == 0 && written) || errno == EBADF;
-}
-
 bool print_chunk(const json& of, std::FILE* to) {
   std::string bytes = of.value("chunk", "");
   if (of.value("encoding", "") == "base64") bytes = base::base64_decode(bytes).value_or("");
-  return print_bytes(bytes, to);
+  return write_output(bytes, to);
 }
 
 class Follower {
@@ -46,7 +38,7 @@ class Follower {
       const auto answer = client_.stream(
           path_ + "/events", last_,
           [this](std::string_view id, std::string_view, std::string_view data) { return take(id, data); });
-      if (!end_.status.empty() || !end_.cut_off.empty()) return end_;
+      if (!end_.status.empty() || end_.cut_off) return end_;
       if (answer.reply.status == 204) return end_of_record();
       if (last_ != before) tries = 0;
       if (answer.error.exit_code == kInterrupted) {
@@ -68,17 +60,15 @@ class Follower {
     if (!event.is_object()) return true;
     std::from_chars(id.data(), id.data() + id.size(), last_);
     const std::string status = event.value("status", "");
-    if (on_status_) on_status_(status);
+    if (on_status_) on_status_(status, last_);
     const bool written =
-        client_.options().json ? print_bytes(event.dump() + '\n', stdout) : print_event(event);
+        client_.options().json ? write_output(event.dump() + '\n', stdout) : print_event(event);
     const int why = errno;
     if (is_end(status)) {
       note_end(event);
     } else if (!written) {
-      end_.cut_off = why == EPIPE
-                         ? "standard output was closed"
-                         : std::string("standard output cannot be written: ") + std::strerror(why);  // NOLINT
-      end_.failure = why == EPIPE ? kPipeClosed : kFailed;
+      end_.cut_off = output_cut_off(why);
+      end_.failure = end_.cut_off->exit_code;
     }
     return written;
   }
@@ -104,12 +94,10 @@ class Follower {
 
   // Requests the cancellation. False: it was requested before, or must not be.
   bool cancel() {
-    if (interrupt_.last() == SIGHUP) {
-      end_.cut_off = "the terminal was closed";
-      return false;
-    }
+    end_.cut_off = cut_off_by(interrupt_);
+    if (end_.cut_off) return false;
     if (on_interrupt_ == OnInterrupt::kLeave || std::exchange(end_.interrupted, true)) return false;
-    if (on_status_) on_status_("");
+    if (on_status_) on_status_("", last_);
     end_interrupted_line();
     std::fputs("cancelling; press Ctrl-C again to leave at once\n", stderr);
     Client once(client_.options());
@@ -119,7 +107,7 @@ class Follower {
     return true;
   }
 
-  int interrupt_exit_code() const { return end_.cut_off.empty() ? kInterrupted : kHungUp; }
+  int interrupt_exit_code() const { return end_.cut_off ? end_.cut_off->exit_code : kInterrupted; }
 
   ExecutionOutcome failed(int exit_code) {
     end_.failure = exit_code;
@@ -146,7 +134,7 @@ bool print_event(const json& event) {
   if (type == "stdout") return print_chunk(event, stdout);
   if (type == "stderr") return print_chunk(event, stderr);
   const std::string message = event.value("message", "");
-  return message.empty() || print_bytes("millrace: " + message + '\n', stderr);
+  return message.empty() || write_output("millrace: " + message + '\n', stderr);
 }
 
 ExecutionOutcome follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt,

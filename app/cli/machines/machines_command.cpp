@@ -5,15 +5,18 @@
 #include <functional>
 #include <iostream>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "app/cli/backoff.h"
+#include "app/cli/cut_off.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json_cells.h"
 #include "app/cli/machines/machine_choice.h"
+#include "app/cli/program.h"
 #include "platform/base/bytes.h"
 
 namespace millrace::cli {
@@ -133,6 +136,7 @@ int wait_for_phase(Client& client, Interrupt& interrupt, const std::string& phas
       return failed(machine, "is still " + now + " after " + base::format_duration(limit));
     if (interrupt.wait(pauses.next(std::min(left, kLongestPause)))) return kInterrupted;
     const auto answer = client.request("GET", path);
+    if (answer.error.exit_code == kInterrupted) return kInterrupted;
     const bool gone = phase == kGone && answer.error.exit_code == kNotFound;
     if (gone) machine["phase"] = kGone;
     if (!answer.ok && !answer.error.transient && !gone) return fail(answer.error);
@@ -158,14 +162,14 @@ json body_of(const MachineArguments& arguments) {
   return body;
 }
 
-void print(const Client& client, const json& machine) {
-  std::cout << (client.options().json ? machine.dump() : machine_row(machine)) << '\n';
+std::optional<CutOff> print(const Client& client, const json& machine) {
+  return print_whole((client.options().json ? machine.dump() : machine_row(machine)) + '\n');
 }
 
 int print_or_fail(const Client& client, const Client::Response& answer) {
   if (!answer.ok) return fail(answer.error);
-  print(client, *answer.json);
-  return kOk;
+  const auto cut_off = print(client, *answer.json);
+  return cut_off ? cut_off->exit_code : int{kOk};
 }
 
 // One request for each machine; the last error decides the exit code.
@@ -188,6 +192,30 @@ Call posting(const char* act, std::string body = {}) {
   };
 }
 
+// What machines do after the command has ended, and how to undo it.
+std::string goes_on(std::span<const json> machines, const std::string& phase, const ClientOptions& options) {
+  if (machines.empty()) return "nothing goes on";
+  std::string names, words;
+  for (const json& machine : machines) {
+    const std::string name = machine.value("name", machine.value("machine_id", ""));
+    names += (names.empty() ? "" : ", ") + name;
+    words += " " + shell_word(name);
+  }
+  names += machines.size() == 1 ? " goes on" : " go on";
+  if (phase == kGone) return names + " being destroyed, which cannot be undone";
+  const bool wakes = phase == kAwake;
+  return names + (wakes ? " starting; stop" : " going to sleep; wake") +
+         (machines.size() == 1 ? " it" : " them") + " with `" + program() + " machines " +
+         (wakes ? "sleep" : "wake") + gateway_options(options) + words + "`";
+}
+
+// Ends a wait that a signal has interrupted.
+int leave(const Interrupt& interrupt, std::span<const json> machines, const std::string& phase,
+          const ClientOptions& options) {
+  const auto cut_off = cut_off_by(interrupt);
+  return cut_off ? fail_cut_off(*cut_off, goes_on(machines, phase, options)) : int{kInterrupted};
+}
+
 // The means of a command to wait. Create it before other threads start.
 struct Wait {
   std::optional<Interrupt> interrupt;  // nullopt: the command does not wait
@@ -197,7 +225,7 @@ struct Wait {
 // False: the time-out is not a valid duration.
 bool prepare(const MachineWait& wait_options, Wait& wait) {
   const auto limit = base::parse_duration(wait_options.timeout);
-  if (wait_options.wait) wait.interrupt.emplace();
+  if (wait_options.wait) wait.interrupt.emplace(kCutOff);
   wait.limit = limit.value_or(wait.limit);
   if (!limit) std::cerr << "millrace: --wait-timeout needs a duration such as 5m, 90s or 500ms\n";
   return limit.has_value();
@@ -214,18 +242,25 @@ int act_on_all(const std::vector<std::string>& machines, const Call& act, const 
   std::vector<json> changed;
   for (const std::string& name_or_id : machines) {
     const FoundMachine machine = find_machine(client, name_or_id);
+    if (machine.exit_code == kInterrupted) return leave(*wait.interrupt, changed, phase, client.options());
     if (machine.exit_code != kOk) {
       exit_code = machine.exit_code;
       continue;
     }
     const auto answer = act(client, path_of(machine.id));
     if (answer.ok) changed.push_back(*answer.json);
+    if (answer.error.exit_code == kInterrupted) {
+      changed.push_back({{"name", name_or_id}});  // it may go on
+      return leave(*wait.interrupt, changed, phase, client.options());
+    }
     if (!answer.ok) exit_code = fail(answer.error);
   }
-  for (json& machine : changed) {
-    const int code = wait_for_phase(client, *wait.interrupt, phase, wait.limit, machine);
-    if (code == kInterrupted) return code;
-    print(client, machine);
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    const int code = wait_for_phase(client, *wait.interrupt, phase, wait.limit, changed[i]);
+    const auto rest = std::span(changed).subspan(i);
+    if (code == kInterrupted) return leave(*wait.interrupt, rest, phase, client.options());
+    if (const auto cut_off = print(client, changed[i]))
+      return fail_cut_off(*cut_off, goes_on(rest.subspan(1), phase, client.options()));
     if (code != kOk) exit_code = code;
   }
   return exit_code;
@@ -250,7 +285,9 @@ int machines_ls(ClientOptions options) {
   std::stable_sort(machines.begin(), machines.end(),
                    [](const json& a, const json& b) { return a.value("name", "") < b.value("name", ""); });
   if (!client.options().json) std::cout << machine_header() << '\n';
-  for (const json& machine : machines) print(client, machine);
+  for (const json& machine : machines) {
+    if (const auto cut_off = print(client, machine)) return cut_off->exit_code;
+  }
   return kOk;
 }
 
@@ -276,6 +313,7 @@ int machines_create(const MachineArguments& arguments, const MachineWait& wait_o
   if (!client.options().json) std::cout << machine.value("machine_id", "") << std::endl;
   int exit_code = kOk;
   if (wait.interrupt) exit_code = wait_for_phase(client, *wait.interrupt, kAwake, wait.limit, machine);
+  if (exit_code == kInterrupted) exit_code = leave(*wait.interrupt, {&machine, 1}, kAwake, client.options());
   if (client.options().json) std::cout << machine.dump() << '\n';
   return exit_code;
 }

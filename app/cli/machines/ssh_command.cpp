@@ -23,6 +23,7 @@
 
 #include "app/cli/backoff.h"
 #include "app/cli/client.h"
+#include "app/cli/cut_off.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/machines/exec_command.h"
 #include "app/cli/machines/machine_choice.h"
@@ -253,9 +254,10 @@ base::Status write_trust(const SecretFolder& folder, const SshAccess& login) {
   return folder.write(kCertificateName, login.certificate + "\n");
 }
 
+// As ssh takes them: KEY=value, or KEY value as sftp and scp write it.
 bool is_option(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  return equals != std::string::npos && equals > 0 && text.find('\n') == std::string::npos;
+  const std::size_t end = text.find_first_of("= ");
+  return end != std::string::npos && end > 0 && text.find('\n') == std::string::npos;
 }
 
 // The programs and files of one login.
@@ -302,15 +304,15 @@ int run_ssh(const SshArguments& request, ClientOptions options) {
   }
   const auto ssh = find_program("ssh"), keygen = find_program("ssh-keygen");
   if (!ssh || !keygen) return no_program(ssh ? "ssh-keygen" : "ssh");
-  // Ignore SIGPIPE before anything exists that has to be removed.
-  ::signal(SIGPIPE, SIG_IGN);
-  Interrupt interrupt({SIGHUP, SIGQUIT});
+  Interrupt interrupt({SIGHUP, SIGPIPE, SIGQUIT});  // before anything exists that has to be removed
   Foreground foreground;
   auto folder = SecretFolder::make();
   if (!folder) return fail(folder.error().message);
   SshFiles files{folder->path(kKeyName), folder->path(kCertificateName), folder->path(kHostsName)};
   const Tools tools{*ssh, *keygen, *std::move(folder), std::move(files)};
-  return log_in(request, tools, std::move(options), interrupt, foreground);
+  const int code = log_in(request, tools, std::move(options), interrupt, foreground);
+  const auto cut_off = code == kInterrupted ? cut_off_by(interrupt) : std::nullopt;
+  return cut_off ? fail_cut_off(*cut_off, "the session with " + request.machine + " is closed") : code;
 }
 
 }  // namespace millrace::cli

@@ -110,7 +110,8 @@ TEST_F(Admin, ManyJobsAreCancelledByTheirIdsOrByAFilter) {
   EXPECT_EQ(by_id.json(), json::parse(R"({"matched":1,"changed":1})")) << by_id.body;
   EXPECT_EQ(status(first), "cancelled");
   const Answer by_filter = send_request("POST", "/jobs/cancel", R"({"filter":{"kind":"ocr"}})");
-  EXPECT_EQ(by_filter.json(), json::parse(R"({"matched":3,"changed":2})")) << by_filter.body;
+  EXPECT_EQ(by_filter.json(), json::parse(R"({"matched":3,"changed":2,"unchanged":{"already_ended":1}})"))
+      << by_filter.body;
   EXPECT_EQ(status(second), "cancelled");
   EXPECT_EQ(status(other), "cancelled");
 }
@@ -121,7 +122,9 @@ TEST_F(Admin, ARetryMakesNewJobsOfWhatFailedInTheirTenants) {
   fail(claim()->lease, Code::kDocumentDamaged, "broken");
   make(owner);
   const Answer done = send_request("POST", "/jobs/retry", R"({"filter":{}})");
-  EXPECT_EQ(done.json(), json::parse(R"({"matched":2,"changed":1,"already_retried":0})")) << done.body;
+  EXPECT_EQ(done.json(),
+            json::parse(R"({"matched":2,"changed":1,"already_retried":0,"unchanged":{"not_ended":1}})"))
+      << done.body;
   const json fresh = read("/jobs")["items"][0];
   EXPECT_EQ(fresh["tenant"], "other");
   EXPECT_TRUE(fresh.contains("retry_of"));
@@ -137,7 +140,8 @@ TEST_F(Admin, AFailedJobIsRetriedOnceHoweverOftenTheBulkCallIsSent) {
   EXPECT_EQ(read("/dead")["items"][0]["jobs"], 2);
   EXPECT_EQ(retry_all(), json::parse(R"({"matched":2,"changed":2,"already_retried":0})"));
   EXPECT_EQ(read("/dead")["items"], json::array()) << "what was retried is no dead letter";
-  EXPECT_EQ(retry_all(), json::parse(R"({"matched":2,"changed":0,"already_retried":2})"))
+  EXPECT_EQ(retry_all(),
+            json::parse(R"({"matched":2,"changed":0,"already_retried":2,"unchanged":{"not_ended":2}})"))
       << "the two retries match, but wait";
   const json shown = get("/v1/jobs/" + first).json();
   EXPECT_EQ(get("/v1/jobs/" + shown["retried_by"].get<std::string>()).json()["retry_of"], first);
@@ -146,7 +150,8 @@ TEST_F(Admin, AFailedJobIsRetriedOnceHoweverOftenTheBulkCallIsSent) {
 
   fail(claim()->lease, Code::kDocumentDamaged, "broken");
   finish(claim()->lease, kReply);
-  EXPECT_EQ(retry_all(), json::parse(R"({"matched":2,"changed":1,"already_retried":2})"))
+  EXPECT_EQ(retry_all(),
+            json::parse(R"({"matched":2,"changed":1,"already_retried":2,"unchanged":{"succeeded":1}})"))
       << "of the two retries, one failed";
 }
 

@@ -1,7 +1,5 @@
 #include "tests/unit/api/audio.h"
 
-#include <filesystem>
-
 #include "tests/support/wait_until.h"
 
 namespace millrace::api::test {
@@ -53,26 +51,10 @@ Answer Audio::send_form(const std::string& path, const FormText& form, const std
                .type = form.type()});
 }
 
-std::string Audio::code(const Answer& answer) {
-  return std::to_string(answer.status) + " " + answer.json()["error"].value("code", "");
-}
-
 storage::ClaimedJob Audio::claimed() {
   std::optional<storage::ClaimedJob> job;
   EXPECT_TRUE(support::wait_until([&] { return (job = claim(schemas::Kind::kStt)).has_value(); }));
   return job.value();
-}
-
-std::vector<std::string> Audio::files() const {
-  std::vector<std::string> out;
-  for (const auto& each : std::filesystem::recursive_directory_iterator(folder.str() + "/blobs")) {
-    if (each.is_regular_file()) out.push_back(each.path().string());
-  }
-  return out;
-}
-
-bool Audio::leaves_nothing() const {
-  return support::wait_until([this] { return files().empty(); });
 }
 
 }  // namespace millrace::api::test

@@ -45,13 +45,8 @@ class Audio : public Served {
   // Sends one request, so the key is in the cache. Before that, the server also keeps the request body in
   // memory while it looks up the key.
   void know_key() { EXPECT_EQ(get("/v1/jobs").status, 200); }
-  // "422 audio_empty"
-  static std::string code(const Answer& answer);
   // Waits for a job of kind stt and claims it.
   storage::ClaimedJob claimed();
-  // All files under the blob folder.
-  std::vector<std::string> files() const;
-  bool leaves_nothing() const;
 };
 
 }  // namespace millrace::api::test

@@ -48,6 +48,18 @@ class AuditedRoutes : public Executions {
                                 : "Idempotency-Key: audit-" + std::to_string(++calls_) + "\r\n",
                  .body = body});
   }
+  // A call that waits for the execution that it makes.
+  Answer call_with_worker(const std::string& method, const std::string& path) {
+    Connection client(server->port());
+    client.send({.method = method, .path = path, .key = admin_});
+    std::optional<storage::ClaimedJob> job;
+    EXPECT_TRUE(support::wait_until([&] {
+      job = claim(schemas::Kind::kExec);
+      return job && schemas::execution_spec_from_json(job->spec)->file;
+    }));
+    if (job) finish(job->lease, exit(0, 1));
+    return client.answer();
+  }
   std::string new_key() {
     return call("POST", "/v1/admin/keys", R"({"name":"n","scopes":["ocr"]})").json().value("id", "");
   }
@@ -75,18 +87,22 @@ class AuditedRoutes : public Executions {
   Act simple(const std::string& method, const std::string& path, const std::string& body = {}) {
     return [=, this] { return [=, this] { return call(method, path, body); }; };
   }
-  std::map<std::string, Act> acts() {
-    const auto of_key = [this](const std::string& method, const std::string& below, const std::string& body) {
-      return Act([=, this] {
-        return [=, this, id = new_key()] { return call(method, "/v1/admin/keys/" + id + below, body); };
-      });
+  using Acts = std::map<std::string, Act>;
+  Act of_key(const std::string& method, const std::string& below, const std::string& body) {
+    return [=, this] {
+      return [=, this, id = new_key()] { return call(method, "/v1/admin/keys/" + id + below, body); };
     };
-    const auto of_machine = [this](const std::string& method, const std::string& below,
-                                   const std::string& body = {}) {
-      return Act([=, this] {
-        return [=, this, path = awake_machine()] { return call(method, path + below, body); };
-      });
+  }
+  Act of_machine(const std::string& method, const std::string& below, const std::string& body = {}) {
+    return
+        [=, this] { return [=, this, path = awake_machine()] { return call(method, path + below, body); }; };
+  }
+  Act of_file(const std::string& method) {
+    return [=, this] {
+      return [=, this, path = awake_machine()] { return call_with_worker(method, path + "/files/a"); };
     };
+  }
+  Acts acts_of_operators() {
     return {
         {"POST /v1/admin/queues/{kind}/pause", simple("POST", "/v1/admin/queues/ocr/pause")},
         {"POST /v1/admin/queues/{kind}/resume",
@@ -111,6 +127,10 @@ class AuditedRoutes : public Executions {
         {"POST /v1/admin/keys/{key_id}/rotate", of_key("POST", "/rotate", "{}")},
         {"PUT /v1/admin/tenants/{tenant}",
          simple("PUT", "/v1/admin/tenants/acme", R"({"limits":{"machines":100}})")},
+    };
+  }
+  Acts acts_of_machines() {
+    return {
         {"POST /v1/machines", simple("POST", "/v1/machines", "{}")},
         {"PATCH /v1/machines/{machine_id}", of_machine("PATCH", "", R"({"name":"renamed"})")},
         {"DELETE /v1/machines/{machine_id}", of_machine("DELETE", "")},
@@ -123,11 +143,6 @@ class AuditedRoutes : public Executions {
            return [=, this] { return call("POST", path + "/wake"); };
          }},
         {"POST /v1/machines/{machine_id}/reboot", of_machine("POST", "/reboot", "{}")},
-        {"POST /v1/machines/{machine_id}/executions", of_machine("POST", "/executions", kTrue)},
-        {"DELETE /v1/machines/{machine_id}/executions/{execution_id}",
-         [this] { return [this, id = make()] { return call("DELETE", root_ + "/" + id); }; }},
-        {"DELETE /v1/machines/{machine_id}/artifacts/{artifact_id}",
-         [this] { return [this, path = artifact()] { return call("DELETE", path); }; }},
         {"POST /v1/machines/{machine_id}/ssh",
          [this] { return [this, path = machine_with_ssh()] { return call("POST", path, ssh_body_); }; }},
         {"DELETE /v1/machines/{machine_id}/ssh/{session_id}",
@@ -137,6 +152,23 @@ class AuditedRoutes : public Executions {
            return [=, this] { return call("DELETE", path + "/" + id); };
          }},
     };
+  }
+  Acts acts_of_executions() {
+    return {
+        {"POST /v1/machines/{machine_id}/executions", of_machine("POST", "/executions", kTrue)},
+        {"PUT /v1/machines/{machine_id}/files/{path...}", of_file("PUT")},
+        {"DELETE /v1/machines/{machine_id}/files/{path...}", of_file("DELETE")},
+        {"DELETE /v1/machines/{machine_id}/executions/{execution_id}",
+         [this] { return [this, id = make()] { return call("DELETE", root_ + "/" + id); }; }},
+        {"DELETE /v1/machines/{machine_id}/artifacts/{artifact_id}",
+         [this] { return [this, path = artifact()] { return call("DELETE", path); }; }},
+    };
+  }
+  Acts acts() {
+    Acts all = acts_of_operators();
+    all.merge(acts_of_machines());
+    all.merge(acts_of_executions());
+    return all;
   }
 
   const std::string ssh_body_ = json{{"public_key", machines::make_key_pair().public_key.line()}}.dump();

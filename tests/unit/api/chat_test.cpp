@@ -127,7 +127,7 @@ TEST_F(ApiChat, AFieldOutOfRangeIs422InBothBodies) {
   EXPECT_EQ(answer.json()["detail"][0]["loc"], json({"body", "temperature"}));
 }
 
-TEST_F(ApiChat, WhatIsNotHonouredIsNamedAndRefusedWhenAskedToBeStrict) {
+TEST_F(ApiChat, WhatIsNotHonouredIsNamedAndRefusedIfStrictIsSet) {
   const Answer kept = chat_with({{"guardrails", json::array()}});
   EXPECT_EQ(kept.status, 200) << kept.body;
   EXPECT_NE(kept.header("x-millrace-dropped-params").find("guardrails"), std::string::npos);
@@ -181,10 +181,10 @@ TEST_F(ApiChat, AFailedOneAnswersWithItsOriginalErrorForGood) {
   const auto job = claim(Kind::kChat);
   ASSERT_TRUE(job.has_value());
   const std::string kept_by_an_older_release = "{\"model\":\"m\",\"attempts\":1,\"param\":\"messages\"}\n";
-  fail(job->lease, base::Code::kBadRequest, "the provider said no", kept_by_an_older_release);
+  fail(job->lease, base::Code::kBadRequest, "the provider refused it", kept_by_an_older_release);
   const Answer answer = later(id);
   EXPECT_EQ(answer.status, 400);
-  EXPECT_EQ(answer.json()["error"]["message"], "the provider said no");
+  EXPECT_EQ(answer.json()["error"]["message"], "the provider refused it");
   EXPECT_EQ(answer.json()["error"]["param"], "messages");
   EXPECT_EQ(answer.header("x-should-retry"), "false");
 }

@@ -55,6 +55,17 @@ TEST_F(Guard, APathOrAQueryThatIsNotUtf8IsRefusedByName) {
   EXPECT_EQ(send({.path = "/v1/models/%FF"}).status, 401) << "the key is checked first";
 }
 
+TEST_F(Guard, AnEmptyPartOfAQueryIsNoParameter) {
+  start();
+  std::string most;
+  for (int i = 0; i < 100; ++i) most += "&p" + std::to_string(i) + "=1";
+  for (const std::string& query : {most.substr(1), most.substr(1) + "&", "&" + most + "&&"})
+    EXPECT_EQ(get("/v1/jobs?" + query).status, 422) << "they are unknown, and not too many";
+  EXPECT_EQ(get("/v1/jobs?more=1" + most).status, 400);
+  EXPECT_EQ(get("/v1/jobs?limit=1&").status, 200);
+  EXPECT_EQ(get("/v1/jobs?" + std::string(200, '&') + "limit=1").status, 200);
+}
+
 TEST_F(Guard, A405NamesWhatThePathTakes) {
   start();
   for (const char* method : {"OPTIONS", "TRACE", "BREW", "DELETE"}) {

@@ -26,6 +26,13 @@ TEST_F(Routing, FindsARowByMethodAndPath) {
 
 TEST_F(Routing, HeadIsAGet) { EXPECT_EQ(match("HEAD", "/health").route, match("GET", "/health").route); }
 
+TEST_F(Routing, AHeadThatWouldCostAsMuchAsItsGetIsNotAllowed) {
+  const Match found = match("HEAD", "/v1/machines/x/files/a/b");
+  EXPECT_EQ(found.route, nullptr);
+  EXPECT_EQ(found.allow.find("HEAD"), std::string::npos) << found.allow;
+  EXPECT_NE(match("GET", "/v1/machines/x/files/a/b").route, nullptr);
+}
+
 TEST_F(Routing, AKnownPathWithAnotherMethodSaysWhatItAllows) {
   for (std::string_view method : {"GET", "OPTIONS", "TRACE", "BREW", "post"}) {
     const Match found = match(method, "/v1/ocr");
@@ -104,6 +111,12 @@ TEST(Query, PairsAreDecoded) {
   const schemas::QueryPairs expected{{"a", "1"}, {"b", "x y"}, {"c", ""}, {"d", "é/%zz"}};
   EXPECT_EQ(query_pairs("a=1&b=x+y&c&&d=%C3%A9%2F%25zz"), expected);
   EXPECT_EQ(query_pairs("a=%zz"), (schemas::QueryPairs{{"a", "%zz"}}));
+}
+
+TEST(Query, TheFirstPairWithAnInvalidEscapeIsFound) {
+  EXPECT_EQ(invalid_pair("a=1&b=%zz&c=%"), "b=%zz");
+  EXPECT_EQ(invalid_pair("a=%4&41=1"), "a=%4") << "an escape ends with its pair";
+  EXPECT_EQ(invalid_pair("a=%41&b"), std::nullopt);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tests/unit/api/served.h"
 
+#include <filesystem>
 #include <future>
 
 #include "api/admission/keys.h"
@@ -7,6 +8,7 @@
 #include "schemas/machines/artifact.h"
 #include "storage/admin/audit.h"
 #include "storage/machines/machines.h"
+#include "tests/support/wait_until.h"
 
 namespace millrace::api::test {
 namespace {
@@ -42,7 +44,7 @@ Served::Served(std::chrono::milliseconds stuck_lock_after) {
   store->on_commit([this](const storage::Commit& commit) {
     for (const schemas::JobChange& each : commit.changes) {
       waiters->on_change(each.job, each.version, each.status);
-      feed.on_change({each.job, each.tenant, each.version, each.status, each.waking});
+      feed.on_change({each.job, each.tenant, each.version, each.status, each.waking, each.scheduled});
     }
   });
 }
@@ -113,6 +115,22 @@ Answer Served::post(const std::string& path, const std::string& body, const std:
 
 Answer Served::remove(const std::string& path, const std::string& headers) {
   return send({.method = "DELETE", .path = path, .key = owner, .headers = headers, .body = {}});
+}
+
+std::string Served::code(const Answer& answer) {
+  return std::to_string(answer.status) + " " + answer.json()["error"].value("code", "");
+}
+
+std::vector<std::string> Served::files() const {
+  std::vector<std::string> out;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(folder.str() + "/blobs")) {
+    if (each.is_regular_file()) out.push_back(each.path().string());
+  }
+  return out;
+}
+
+bool Served::leaves_nothing() const {
+  return support::wait_until([this] { return files().empty(); });
 }
 
 std::string Served::new_machine(const std::string& tenant) {

@@ -51,6 +51,12 @@ class Served : public ::testing::Test {
   Answer remove(const std::string& path, const std::string& headers = {});
   Answer send(const TestRequest& request) { return test::send_request(server->port(), request); }
 
+  // "422 audio_empty"
+  static std::string code(const Answer& answer);
+  // All files under the blob folder.
+  std::vector<std::string> files() const;
+  bool leaves_nothing() const;
+
   // Creates a machine of `tenant` and returns its id. After `new_machine`, the machine has not woken yet and
   // its first operation waits for a worker.
   std::string new_machine(const std::string& tenant = "default");

@@ -45,7 +45,8 @@ class Uploads : public ::testing::Test {
   support::TempDir folder;
   std::unique_ptr<storage::Blobs> blobs = std::move(*storage::open_file_blobs(folder.str(), 0));
   base::Pool pool{{.threads = 1}};
-  std::shared_ptr<Upload> upload = std::make_shared<Upload>(pool, *blobs, "form-boundary", 0);
+  std::shared_ptr<Upload> upload =
+      std::make_shared<Upload>(pool, *blobs, kRecordingRules, "form-boundary", 0);
   Flow request = Flow::kMore;
 };
 

@@ -158,6 +158,7 @@ TEST_F(LitellmImportTest, FallbacksAliasesTriesAndTimesOfTheRouterAreKept) {
   EXPECT_THAT(row(1).fallbacks, ElementsAre("a"));
   EXPECT_EQ(row(2).target.name, "c");
   EXPECT_EQ(row(2).target.model, "x");
+  EXPECT_THAT(row(2).fallbacks, ElementsAre("b")) << "an alias has the fallbacks of its group";
   EXPECT_EQ(config_.integer("chat.tries"), 3);
   EXPECT_EQ(config_.duration("chat.total_timeout"), std::chrono::seconds(90));
   EXPECT_THAT(imported_.notes, Contains(HasSubstr("gone was not imported")));

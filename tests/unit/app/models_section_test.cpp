@@ -183,6 +183,10 @@ TEST(ModelsSection, EachMistakeHasItsLineAndNamesWhatIsRight) {
   EXPECT_THAT(said(read("models: {a: b}\n")), HasSubstr("a list is expected here"));
   EXPECT_THAT(said(read("models:\n- {name: a, provider: mock, fallbacks: [b]}\n")),
               HasSubstr("models.fallbacks: "));
+  for (const char* url : {"http://h:99999/v1", "http://h:/v1", "https://:80", "http://"}) {
+    const std::string row = std::string("models:\n- {name: a, provider: openai, base_url: '") + url + "'}\n";
+    EXPECT_THAT(said(read(row)), HasSubstr("is not a URL")) << url;
+  }
   EXPECT_THAT(said(read("models:\n- {name: a, provider: openai, base_url: 'ftp://h'}\n")),
               HasSubstr("models.base_url"));
   EXPECT_THAT(said(read("models:\n- {name: a, provider: mock, abilities: [sing]}\n")), HasSubstr("sing"));

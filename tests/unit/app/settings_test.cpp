@@ -238,6 +238,12 @@ TEST_F(SettingsTable, NoTwoSettingsShareAFlagOrAVariable) {
   }
 }
 
+TEST_F(SettingsTable, AnEmptyDataFlagIsNotTheDefault) {
+  const LoadedSettings loaded = load({{"data", ""}});
+  EXPECT_FALSE(loaded.settings);
+  EXPECT_THAT(mistakes_of(loaded), HasSubstr("--data: data: \"\" is no folder"));
+}
+
 TEST_F(SettingsTable, JobsAreNotForgottenBeforeTheirResults) {
   const LoadedSettings loaded = load({{"retention.jobs", "1h"}, {"retention.results", "2h"}});
   EXPECT_FALSE(loaded.settings);

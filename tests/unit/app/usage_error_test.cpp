@@ -29,6 +29,7 @@ class UsageError : public testing::Test {
   }
 
   std::string said(std::vector<std::string> words) {
+    if (std::string problem = missing_value(app_, words); !problem.empty()) return problem;
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     try {
       app_.parse(reversed);
@@ -95,8 +96,46 @@ TEST_F(UsageError, AFlagWithoutItsValueIsAnError) {
   EXPECT_THAT(said({"jobs", "ls", "--limit"}), HasSubstr("millrace: --limit needs a value\n"));
 }
 
+TEST_F(UsageError, AFlagIsNotTheValueOfTheFlagBeforeIt) {
+  app_.get_subcommand("serve")->add_option("-d,--data", id_, "Folder");
+  EXPECT_THAT(said({"serve", "--data", "--listen", "x"}),
+              HasSubstr("millrace: --data needs a value, but --listen follows; if this is the value, write "
+                        "`--data=--listen`\n"));
+  EXPECT_THAT(said({"serve", "-d", "--"}), HasSubstr("-d needs a value, but -- follows; "));
+  EXPECT_EQ(said({"serve", "--data=--listen"}), "it was read");
+  EXPECT_EQ(said({"serve", "--data", "-"}), "it was read");
+  EXPECT_EQ(said({"jobs", "show", "--", "--data"}), "it was read");
+}
+
+TEST_F(UsageError, AnArgumentTooManyGetsTheRightForm) {
+  EXPECT_THAT(said({"jobs", "ls", "extra"}),
+              HasSubstr("millrace: `millrace jobs ls` takes no argument: \"extra\". Usage: millrace jobs ls "
+                        "[OPTIONS]\n"));
+  EXPECT_THAT(said({"jobs", "show", "a", "b"}),
+              HasSubstr("`millrace jobs show` takes no further argument: \"b\". Usage: millrace jobs show "));
+  CLI::App* serve = app_.get_subcommand("serve");
+  serve->add_option("--data", id_, "Folder");
+  serve->add_option("--config", id_, "File");
+  EXPECT_THAT(said({"serve", "/tmp"}),
+              HasSubstr("takes no argument: \"/tmp\"; did you mean `--data /tmp`?\n"));
+  EXPECT_THAT(said({"serve", "a.yaml"}), HasSubstr("did you mean `--config a.yaml`?\n"));
+}
+
+TEST_F(UsageError, MessagesOfTheLibraryAreRewritten) {
+  app_.get_subcommand("jobs")
+      ->get_subcommand("ls")
+      ->add_option("--form", id_)
+      ->check(CLI::IsMember({"a", "b"}));
+  EXPECT_THAT(said({"jobs", "ls", "--limit", "1", "--limit", "2"}),
+              HasSubstr("millrace: --limit is given more than once\n"));
+  EXPECT_THAT(said({"jobs", "ls", "--limit", "x"}), HasSubstr("millrace: --limit is not a number: x\n"));
+  EXPECT_THAT(said({"jobs", "ls", "--quiet=x"}), HasSubstr("millrace: --quiet takes no value: x\n"));
+  EXPECT_THAT(said({"jobs", "ls", "--form", "c"}), HasSubstr("millrace: --form: c is not one of a,b\n"));
+}
+
 TEST_F(UsageError, WhatIsMissingIsNamedAndACommandWithoutItsSubcommandGetsItsHelp) {
-  EXPECT_THAT(said({"jobs", "show"}), HasSubstr("millrace: id is required\n"));
+  EXPECT_THAT(said({"jobs", "show"}),
+              HasSubstr("millrace: id is required. Usage: millrace jobs show [OPTIONS] id\n"));
   EXPECT_THAT(said({"jobs"}), HasSubstr("Lists"));
   EXPECT_THAT(said({"jobs"}), HasSubstr("Usage: millrace jobs [OPTIONS] SUBCOMMAND\n"));
   EXPECT_THAT(said({}), HasSubstr("Usage: millrace [OPTIONS] SUBCOMMAND\n"));

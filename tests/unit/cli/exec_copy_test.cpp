@@ -16,5 +16,14 @@ TEST(ArtifactSource, IsAnExecutionAndANameWithColonsOfItsOwn) {
   }
 }
 
+TEST(MachinePath, IsAMachineAndAPathButNoLocalFile) {
+  EXPECT_EQ(path_in_machine("local:a/b:c")->machine, "local");
+  EXPECT_EQ(path_in_machine("local:a/b:c")->path, "a/b:c");
+  EXPECT_EQ(path_in_machine("local:")->path, "");
+  EXPECT_EQ(path_in_machine("dm-0192f0a1-7c1e-7000-8000-000000000001:/workspace/a")->path, "/workspace/a");
+  for (const char* local : {"a.txt", "./a:b", "/tmp/a:b", ":a", "-", ""})
+    EXPECT_FALSE(path_in_machine(local)) << local;
+}
+
 }  // namespace
 }  // namespace millrace::cli

@@ -10,6 +10,26 @@ struct Row {
   int plain, status;  // without and with --exit-status
 };
 
+TEST(ExecWait, AScheduledExecutionWaitsForAWorkerOnlyFromItsTimeOn) {
+  using enum ExecutionWait;
+  EXPECT_EQ(wait_after("queued", 0, true), kItsTime) << "the reply to its submission";
+  EXPECT_EQ(wait_after("queued", 1, true), kItsTime);
+  EXPECT_EQ(wait_after("queued", 2, true), kWorker);
+  EXPECT_EQ(wait_after("wake_in_progress", 2, true), kMachine);
+  EXPECT_EQ(wait_after("queued", 3, true), kWorker);
+  EXPECT_EQ(wait_after("running", 4, true), kNothing);
+  EXPECT_EQ(wait_after("", 1, true), kNothing) << "it is being cancelled";
+}
+
+TEST(ExecWait, AnotherExecutionWaitsAtOnce) {
+  using enum ExecutionWait;
+  for (const int number : {0, 1}) {
+    EXPECT_EQ(wait_after("queued", number, false), kWorker);
+    EXPECT_EQ(wait_after("wake_in_progress", number, false), kMachine);
+  }
+  EXPECT_EQ(wait_after("running", 2, false), kNothing);
+}
+
 TEST(ExecExit, ItsCodeSaysHowTheCommandEnded) {
   const Row table[] = {
       {{.status = "succeeded"}, 0, 0},

@@ -63,12 +63,6 @@ TEST(JobText, NamesAreCutToTheTerminal) {
             "ocr-1  failed  -                  -      ein Name mit Ümlauten…  -\n");
 }
 
-TEST(JobText, AListSaysHowManyJobsItLeavesOut) {
-  EXPECT_EQ(more_jobs_text(50, 230, true), "50 of 230 jobs are shown; --limit 230 shows all");
-  EXPECT_EQ(more_jobs_text(50, 1000, false),
-            "50 of more than 1000 jobs are shown; --limit shows more, --before shows older ones");
-}
-
 TEST(JobText, WhatIsNotKnownOfAJobHasNoLine) {
   EXPECT_EQ("id               ocr-1\n", job_text({{"id", "ocr-1"}}));
   EXPECT_EQ("-", progress_text({{"id", "ocr-1"}}));

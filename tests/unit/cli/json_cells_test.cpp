@@ -24,5 +24,11 @@ TEST(JsonCells, ALongLineIsCutBetweenCharacters) {
   EXPECT_EQ(one_line("aéé", 4), "aé…");
 }
 
+TEST(JsonCells, AListSaysHowManyRowsItLeavesOut) {
+  EXPECT_EQ(more_rows_text("jobs", 50, 230, true), "50 of 230 jobs are shown; --limit 230 shows all");
+  EXPECT_EQ(more_rows_text("jobs", 50, 1000, false, ", --before shows older ones"),
+            "50 of more than 1000 jobs are shown; --limit shows more, --before shows older ones");
+}
+
 }  // namespace
 }  // namespace millrace::cli

@@ -12,9 +12,11 @@ std::string queue(const char* text) { return queue_row(json::parse(text)); }
 std::string worker(const char* text) { return worker_row(json::parse(text)); }
 
 TEST(QueueText, AQueueIsOneLineBelowItsHeads) {
-  EXPECT_EQ("KIND      QUEUED     RUNNING    WAITING    OLDEST     SLOTS      STATE", queue_header());
-  EXPECT_EQ("ocr       12         2          1          90s        2/4        open",
-            queue(R"({"kind":"ocr","queued":12,"running":2,"waiting":1,"oldest_queued_seconds":90.5,
+  EXPECT_EQ("KIND      QUEUED     RUNNING    WAITING    SCHEDULED  OLDEST     SLOTS      STATE",
+            queue_header());
+  EXPECT_EQ(
+      "ocr       12         2          1          3          90s        2/4        open",
+      queue(R"({"kind":"ocr","queued":12,"running":2,"waiting":1,"scheduled":3,"oldest_queued_seconds":90.5,
                       "slots":4,"used":2,"paused":false})"));
 }
 
@@ -36,8 +38,10 @@ TEST(QueueText, ACommandThatEndedWithoutAnErrorHasNoneToShow) {
 }
 
 TEST(QueueText, APausedOneSaysSinceWhen) {
-  EXPECT_EQ("stt       0          0          0          -          0/2        paused since T1",
-            queue(R"({"kind":"stt","queued":0,"running":0,"waiting":0,"slots":2,"used":0,"paused":true,
+  EXPECT_EQ(
+      "stt       0          0          0          0          -          0/2        paused since T1",
+      queue(
+          R"({"kind":"stt","queued":0,"running":0,"waiting":0,"scheduled":0,"slots":2,"used":0,"paused":true,
                       "paused_at":"T1"})"));
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "app/cli/client.h"
+#include "schemas/error_body.h"
 
 namespace millrace::cli {
 namespace {
@@ -14,20 +15,20 @@ ClientError read(const std::string& body) {
   return error;
 }
 
-TEST(Refusal, IsReadInEachOfItsForms) {
-  const ClientError usual = read(R"({"error": {"message": "no such job", "code": "not_found"}})");
-  EXPECT_EQ(usual.message + "/" + usual.code, "no such job/not_found");
-  const ClientError machine =
-      read(R"({"error_code": "INVALID_STATE", "message": "it sleeps", "retryable": false})");
-  EXPECT_EQ(machine.message + "/" + machine.code, "it sleeps/INVALID_STATE");
-  const ClientError problem = read(R"({"title": "Not Found", "status": 404, "detail": "no such machine"})");
-  EXPECT_EQ(problem.message + "/" + problem.code, "no such machine/");
-  EXPECT_EQ(read(R"({"title": "Not Found", "status": 404})").message, "Not Found");
+TEST(Refusal, IsReadTheSameInEachOfItsForms) {
+  for (const char* path : {"/v1/jobs/x", "/v1/machines/x"}) {
+    const ClientError gone = read(schemas::error_body(path, base::error(base::Code::kNotFound, "none")).body);
+    EXPECT_EQ(gone.message + "/" + gone.code, "none/not_found") << path;
+    const ClientError asleep =
+        read(schemas::error_body(path, base::error(base::Code::kInvalidState, "it sleeps")).body);
+    EXPECT_EQ(asleep.message + "/" + asleep.code, "it sleeps/invalid_state") << path;
+  }
 }
 
 TEST(Refusal, EveryFieldThatIsWrongIsNamed) {
   EXPECT_EQ(
-      read(R"({"detail": "command: too few", "errors": [{"location": "body.command", "message": "too few"},
+      read(
+          R"({"error": {"message": "command: too few", "code": "invalid_field"}, "errors": [{"location": "body.command", "message": "too few"},
                   {"location": "body.cwd", "message": "not a string"}]})")
           .message,
       "command: too few; body.cwd: not a string");

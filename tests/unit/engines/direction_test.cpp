@@ -56,6 +56,78 @@ TEST(Direction, BracketsAreMirrored) { EXPECT_EQ(read("(םולש)"), "(שלום)
 
 TEST(Direction, MarksStayOnTheirLetters) { EXPECT_EQ(read("בָא"), "אבָ"); }
 
+TEST(Direction, PresentationFormsAreTheirLetters) {
+  EXPECT_EQ(read("\uFEE1\uFEFC\uFEB3"), "سلام") << "forms and a ligature, as they stand on the page";
+  EXPECT_EQ(read("\u0645\uFEFB\u0633"), "سلام") << "a ligature among letters";
+  EXPECT_EQ(read("\uFB94\uFBFF"), "یگ") << "Persian";
+  EXPECT_EQ(read("\uFDF2"), "الله");
+  EXPECT_EQ(read("\u05DD\u05D5\u05DC\uFB2A"), "שׁלום");
+  EXPECT_EQ(read("(\uFEE1\uFEFC\uFEB3)"), "(سلام)");
+}
+
+TEST(Direction, ALigatureGivenAsTwoLettersAmongFormsIsNotTurned) {
+  EXPECT_EQ(read("\uFEE1\u0644\u0627\uFEB3"), "سلام");
+}
+
+std::string words_of_line(const std::vector<std::string>& words) {
+  PageText page = page_of({{{50, 100, 80, 110}, 40, 0, words}});
+  std::string text;
+  for (const Word& word : page.words) text += (text.empty() ? "" : " ") + word.text;
+  return text;
+}
+
+// As a page gives them: each word from its left end, the ligature's letters in reading order.
+TEST(Direction, LamAlefIsMendedWhereThePageShowsThatItWasTurned) {
+  EXPECT_EQ(words_of_line({"ملاس", "لا", "باتكلا"}), "سلام لا الكتاب");
+  EXPECT_EQ(words_of_line({"ملاس", "لا", "ةيبرعلاب"}), "سلام لا بالعربية") << "an article behind a prefix";
+}
+
+TEST(Direction, WordsWithAlefAndLamStayWhereNothingWasTurned) {
+  EXPECT_EQ(words_of_line({"لاق", "لاح"}), "قال حال");
+  EXPECT_EQ(words_of_line({"لاق", "مالس", "ال"}), "قال سلام لا");
+}
+
+std::string markdown_of_letters(const std::vector<std::string>& letters, int in_line, Box first,
+                                float to_next, float to_line, bool down) {
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const auto along = static_cast<float>(static_cast<int>(i) % in_line) * to_next;
+    const auto line = static_cast<float>(static_cast<int>(i) / in_line) * to_line;
+    const float x = down ? -line : along, y = down ? along : line;
+    lines.push_back({{first.x0 + x, first.y0 + y, first.x1 + x, first.y1 + y}, 0, 0, {letters[i]}});
+  }
+  return markdown_of(page_of(lines));
+}
+
+const std::vector<std::string> kJapanese{"日", "本", "語", "の", "文", "章", "は", "縦",
+                                         "に", "書", "く", "。", "右", "か", "ら", "左",
+                                         "へ", "読", "む", "物", "で", "有", "る", "。"};
+const std::string kJapaneseText = "日本語の文章は縦に書く。右から左へ読む物で有る。";
+
+TEST(Direction, LettersBelowEachOtherAreAColumn) {
+  EXPECT_EQ(markdown_of_letters(kJapanese, 12, {500, 60, 512, 72}, 14, 24, true), kJapaneseText);
+  EXPECT_EQ(markdown_of_letters(kJapanese, 6, {500, 60, 512, 72}, 12, 20, true), kJapaneseText);
+}
+
+TEST(Direction, LettersBesideEachOtherAreALine) {
+  EXPECT_EQ(markdown_of_letters(kJapanese, 12, {60, 60, 72, 72}, 13, 20, false), kJapaneseText);
+}
+
+TEST(Direction, AHeadAcrossStandsBeforeItsColumns) {
+  std::vector<Line> lines{{{60, 20, 200, 32}, 0, 0, {"日本語の縦書き"}}};
+  for (int i = 0; i < 12; ++i) {
+    const float y = 60 + 14 * static_cast<float>(i);
+    lines.push_back({{500, y, 512, y + 12}, 0, 0, {kJapanese[static_cast<std::size_t>(i)]}});
+  }
+  EXPECT_EQ(markdown_of(page_of(lines)), "日本語の縦書き\n\n日本語の文章は縦に書く。");
+}
+
+TEST(Direction, DigitsInAColumnStayInIt) {
+  std::vector<std::string> letters = kJapanese;
+  letters[7] = "12";
+  EXPECT_EQ(markdown_of_letters(letters, 12, {500, 60, 512, 72}, 14, 24, true).find("日本語の文章は"), 0U);
+}
+
 TEST(Direction, OtherWordsAreLeftAlone) {
   for (std::string word : {"plain", "Größe", "глава", "文章", "\xFF\xFE", "120", ""}) {
     const std::string before = word;

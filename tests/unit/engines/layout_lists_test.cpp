@@ -48,7 +48,29 @@ TEST(LayoutLists, SymbolsBeforeRowsAreBullets) {
                 .markdown(),
             "- First\n- Second");
   EXPECT_EQ(Sheet().put(50, 100, "☐").put(75, 100, "open").put(50, 113, "☑").put(75, 113, "done").markdown(),
-            "- ☐ open\n- ☑ done");
+            "- [ ] open\n- [x] done");
+}
+
+TEST(LayoutLists, TwoRowsThatBeginWithASignAreNoTable) {
+  Sheet sheet(true);
+  sheet.put(50, 100, "¢").put(75, 100, "The first item").put(50, 113, "¢").put(75, 113, "The second item");
+  EXPECT_EQ(sheet.markdown(), "- The first item\n- The second item");
+}
+
+TEST(LayoutLists, ALetteredItemIsNoHeading) {
+  for (const std::string mark : {"a)", "(a)", "c)", "3)"}) {
+    Sheet sheet(true);
+    const float text = 50 + 1.2F * kCharacter * static_cast<float>(mark.size()) + 4;
+    sheet.lines(50, 100, kProse)
+        .put(50, 165, mark, false, 1.2F)
+        .put(text, 165, "Delivery terms", false, 1.2F);
+    sheet.lines(50, 186, kProse);
+    EXPECT_EQ(sheet.markdown().find("# "), std::string::npos) << sheet.markdown();
+    EXPECT_NE(sheet.markdown().find("Delivery terms"), std::string::npos) << sheet.markdown();
+  }
+  Sheet numbered(true);
+  numbered.lines(50, 100, kProse).put(50, 165, "B. Delivery terms", false, 1.2F).lines(50, 186, kProse);
+  EXPECT_NE(numbered.markdown().find("# B. Delivery terms"), std::string::npos) << numbered.markdown();
 }
 
 TEST(LayoutLists, SignsReadInPlaceOfBulletsAreNoColumn) {

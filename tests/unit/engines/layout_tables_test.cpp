@@ -304,5 +304,88 @@ TEST(LayoutTables, PairsOfColumnsBelowEachOtherAreAllReadAsColumns) {
   }
 }
 
+TEST(LayoutTables, ACellOfSeveralLinesMayStandCloseToTheDateBeforeIt) {
+  Sheet sheet;
+  float y = 100;
+  for (const std::string day : {"01", "02", "03", "04"}) {
+    sheet.put(50, y, day + ".03.2026").put(108, y, "Card payment").put(300, y, "84.10");  // a gap of 8
+    sheet.put(108, y + kPitch, "Supermarket").put(108, y + 2 * kPitch, "Card 1234");
+    y += 3.5F * kPitch;
+  }
+  const std::string text = sheet.markdown();
+  for (const std::string day : {"01", "02", "03", "04"})
+    EXPECT_NE(text.find("| " + day + ".03.2026 | Card payment Supermarket Card 1234 | 84.10 |"),
+              std::string::npos)
+        << text;
+}
+
+TEST(LayoutTables, ALineBelowAWordAfterANarrowGapIsNoCellOfIt) {
+  Sheet sheet;
+  float y = 100;
+  for (int i = 0; i < 4; ++i) {
+    sheet.put(50, y, "Payment").put(93, y, "of a card").put(300, y, "84.10").put(93, y + kPitch, "of prose");
+    y += 3.5F * kPitch;
+  }
+  EXPECT_EQ(sheet.markdown().find('|'), std::string::npos) << sheet.markdown();
+}
+
+TEST(LayoutTables, TablesBelowEachOtherAreApart) {
+  Sheet sheet;
+  float y = 100;
+  for (const auto& [name, amount] : {std::pair{"Visa", "12.50"}, {"Master", "7.20"}, {"Amex", "99.00"}}) {
+    sheet.put(50, y, name).put(300, y, amount);
+    y += 16;
+  }
+  y += 25;
+  for (const auto& [name, mark] : {std::pair{"Taste", "good"}, {"Service", "poor"}, {"Place", "fair"}}) {
+    sheet.put(50, y, name).put(180, y, mark);
+    y += 16;
+  }
+  EXPECT_NE(sheet.markdown().find("| Amex | 99.00 |\n\n| Taste | good |\n"), std::string::npos)
+      << sheet.markdown();
+}
+
+TEST(LayoutTables, ATotalFurtherBelowIsOfItsTable) {
+  Sheet sheet;
+  float y = 100;
+  for (const auto& [name, amount] : {std::pair{"Visa", "12.50"}, {"Master", "7.20"}, {"Amex", "99.00"}}) {
+    sheet.put(50, y, name).put(300, y, amount);
+    y += 16;
+  }
+  sheet.put(50, y + 20, "Total").put(300, y + 20, "118.70");
+  EXPECT_NE(sheet.markdown().find("| Amex | 99.00 |\n| Total | 118.70 |"), std::string::npos)
+      << sheet.markdown();
+}
+
+TEST(LayoutTables, TablesSideBySideAreApartIfTheSpaceBetweenThemIsWide) {
+  const std::vector<std::vector<std::string>> rows{{"Mill", "Tons", "Town", "Hours"},
+                                                   {"North", "12", "Leeds", "3"},
+                                                   {"South", "9", "York", "4"},
+                                                   {"East", "7", "Hull", "5"}};
+  for (const float wide : {300.0F, 180.0F}) {
+    Sheet sheet;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const float y = 100 + 16 * static_cast<float>(i);
+      sheet.put(50, y, rows[i][0])
+          .put(110, y, rows[i][1])
+          .put(wide, y, rows[i][2])
+          .put(wide + 60, y, rows[i][3]);
+    }
+    const bool apart = sheet.markdown().find("| East | 7 |\n\n| Town | Hours |") != std::string::npos;
+    EXPECT_EQ(apart, wide > 200) << sheet.markdown();
+  }
+}
+
+TEST(LayoutTables, ANoteWithAnAsteriskIsNoItem) {
+  Sheet sheet;
+  sheet.lines(50, 100, {"The wheel* turns by day and by night, and the stone never rests."});
+  sheet.put(50, 140, "* not on Sundays");
+  EXPECT_EQ(sheet.markdown().find("\n- not"), std::string::npos) << sheet.markdown();
+  Sheet list;
+  list.lines(50, 100, {"The wheel turns by day and by night, and the stone never rests."});
+  list.put(50, 140, "* not on Sundays");
+  EXPECT_NE(list.markdown().find("\n- not on Sundays"), std::string::npos) << list.markdown();
+}
+
 }  // namespace
 }  // namespace millrace::engines

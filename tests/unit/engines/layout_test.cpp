@@ -163,6 +163,49 @@ TEST(Layout, AnAddressBesideAnotherBlockKeepsItsLines) {
                 kProseText + " " + kProseText);
 }
 
+const std::vector<std::string> kSender{"Acme Industrial Supplies Ltd", "14 Harbour Road",
+                                       "Portsmouth PO1 3AX", "United Kingdom"};
+const std::vector<std::string> kReceiver{"Northern Mills GmbH", "Am Deich 12", "28199 Bremen", "Germany"};
+const std::string kSenderText =
+    "Acme Industrial Supplies Ltd  \n14 Harbour Road  \nPortsmouth PO1 3AX  \nUnited Kingdom";
+const std::string kReceiverText = "Northern Mills GmbH  \nAm Deich 12  \n28199 Bremen  \nGermany";
+const std::vector<std::string> kLetter{"thank you for your order of the ninth of March and for the samples",
+                                       "that came with it; we have packed the goods and they will leave our",
+                                       "mill on Monday morning if somebody is at the gate to sign for them"};
+
+TEST(Layout, TwoAddressesSideBySideAreTwoBlocksAboveTheSalutation) {
+  const std::string below = "\n\nDear Ms Sharp,\n\n" + kLetter[0] + " " + kLetter[1] + " " + kLetter[2];
+  for (const float down : {0.0F, 5.0F}) {
+    Sheet sheet;
+    sheet.lines(50, 60, kSender).lines(330, 60 + down, kReceiver);
+    sheet.put(50, 160, "Dear Ms Sharp,").lines(50, 186, kLetter);
+    EXPECT_EQ(sheet.markdown(), kSenderText + "\n\n" + kReceiverText + below);
+  }
+}
+
+TEST(Layout, AddressesOfOtherNumbersOfLinesKeepTheirLines) {
+  Sheet sheet;
+  sheet.lines(50, 60, {kSender[0], kSender[1], kSender[2]}).lines(330, 60, kReceiver);
+  sheet.put(330, 112, "Tel. 0421 1234567").lines(50, 186, kLetter);
+  EXPECT_TRUE(
+      sheet.markdown().starts_with("Acme Industrial Supplies Ltd  \n14 Harbour Road  \nPortsmouth PO1 "
+                                   "3AX\n\n" +
+                                   kReceiverText + "  \nTel. 0421 1234567\n\nthank you"))
+      << sheet.markdown();
+  Sheet two;
+  two.lines(50, 60, {"Acme Ltd", "14 Harbour Road"}).lines(330, 60, {"Northern Mills GmbH", "Am Deich 12"});
+  two.lines(50, 186, kLetter);
+  EXPECT_TRUE(two.markdown().starts_with(
+      "Acme Ltd  \n14 Harbour Road\n\nNorthern Mills GmbH  \nAm Deich 12\n\nthank you"))
+      << two.markdown();
+}
+
+TEST(Layout, TheLinesOfAnAddressDoNotRunOnInTheTextBelow) {
+  Sheet sheet;
+  sheet.lines(50, 60, kProse).lines(50, 99, kProse).lines(450, 60, kReceiver).lines(200, 186, kLetter);
+  EXPECT_NE(sheet.markdown().find(kReceiverText + "\n\nthank you"), std::string::npos) << sheet.markdown();
+}
+
 // Text beside running text is read separately, whether its lines are level with the other lines or between
 // them.
 TEST(Layout, ASidebarIsReadApartFromTheTextBesideIt) {
@@ -189,6 +232,43 @@ TEST(Layout, NamesBesideTheirDescriptionsAreATable) {
   }
   EXPECT_TRUE(sheet.markdown().starts_with("| Flour | is what the mill makes first of all and sells"))
       << sheet.markdown();
+}
+
+TEST(Layout, HeadsOfSectionsOfAScanHaveTheDepthOfTheirNumber) {
+  Sheet sheet(true);
+  sheet.lines(50, 60, kProse).put(50, 118, "1 Introduction").lines(50, 134, kProse);
+  sheet.put(50, 192, "2.1 Mills of the north").lines(50, 208, kProse);
+  EXPECT_EQ(sheet.markdown(), kProseText + "\n\n# 1 Introduction\n\n" + kProseText +
+                                  "\n\n## 2.1 Mills of the north\n\n" + kProseText);
+}
+
+TEST(Layout, ADateOrAQuantityBeginsNoSection) {
+  for (const std::string line : {"12 March 2024", "3 Items", "5 kg", "12. März 2024", "3.5 kg of flour"}) {
+    Sheet scan(true), bold;
+    scan.lines(50, 60, kProse).put(50, 118, line).lines(50, 134, kProse);
+    EXPECT_EQ(scan.markdown().find('#'), std::string::npos) << scan.markdown();
+    bold.lines(50, 60, kProse).put(50, 118, line, true).lines(50, 134, kProse);
+    EXPECT_NE(bold.markdown().find("\n\n### "), std::string::npos) << bold.markdown();
+  }
+}
+
+TEST(Layout, AWideGapAfterANumberOrASectionBesideItMakesASection) {
+  Sheet apart(true);
+  apart.lines(50, 60, kProse).put(50, 118, "2").put(65, 118, "Mills").lines(50, 134, kProse);
+  EXPECT_NE(apart.markdown().find("\n\n# 2 Mills\n\n"), std::string::npos) << apart.markdown();
+  Sheet series(true);
+  series.lines(50, 60, kProse).put(50, 118, "2 Mills").lines(50, 134, kProse);
+  series.put(50, 192, "3 Wheels").lines(50, 208, kProse);
+  EXPECT_NE(series.markdown().find("\n\n# 3 Wheels\n\n"), std::string::npos) << series.markdown();
+}
+
+TEST(Layout, AShortRowApartFromItsTextHeadsAColumnOfAScan) {
+  Sheet sheet(true);
+  sheet.put(50, 60, "METHOD").lines(50, 77, kProse);
+  EXPECT_EQ(sheet.markdown(), "### METHOD\n\n" + kProseText);
+  Sheet close(true);
+  close.put(50, 60, "Method").lines(50, 60 + kPitch, kProse);
+  EXPECT_EQ(close.markdown().find('#'), std::string::npos) << close.markdown();
 }
 
 }  // namespace

@@ -154,6 +154,34 @@ TEST_F(OcrEngineTest, APageThatTakesTooLongFailsAloneAndTheOthersAreRead) {
   EXPECT_FALSE(call.pages.at(2).error);
 }
 
+// How long a machine takes for the first lines is not known, so the limit grows until some are read.
+TEST_F(OcrEngineTest, APageThatTakesTooLongEndsWithWhatWasRead) {
+  std::string line;
+  for (int word = 0; word < 16; ++word) line += "millers ";
+  const auto raster =
+      testing::raster_of(spawner_, PdfMaker().text_page(std::vector<std::string>(90, line), 7).bytes(), 200);
+  const std::string pdf =
+      PdfMaker().scan_page(raster.gray, raster.width, raster.height).text_page(kReportLines).bytes();
+  auto options = testing::engine_options();
+  std::map<int, PageOutcome> pages;
+  for (milliseconds limit(500); limit < milliseconds(60'000); limit = limit * 3 / 2) {
+    options.limits.page_cpu = limit;
+    make(options);
+    OcrCall call;
+    ASSERT_EQ(recognise(pdf, {0, 1}, call).kind, EngineResult::Kind::kDone);
+    ASSERT_EQ(call.pages.size(), 2U);
+    pages = std::move(call.pages);
+    if (!pages.at(0).error) break;
+    EXPECT_EQ(pages.at(0).error->code, Code::kPageTimeout);
+  }
+  ASSERT_FALSE(pages.at(0).error) << pages.at(0).error->message;
+  EXPECT_NE(pages.at(0).markdown.find("millers"), std::string::npos);
+  ASSERT_EQ(pages.at(0).warnings.size(), 1U);
+  EXPECT_EQ(pages.at(0).warnings[0].code, schemas::kPageWarningTimeout);
+  EXPECT_TRUE(pages.at(1).warnings.empty());
+  EXPECT_FALSE(pages.at(1).error);
+}
+
 TEST_F(OcrEngineTest, APageOutsideTheDocumentIsRefused) {
   make();
   OcrCall call;

@@ -48,6 +48,28 @@ TEST(OpenTables, ARowEndsWhereTheStepIsWiderThanWithinItsCells) {
 
 TEST(OpenTables, TheHeadMayStandAboveTheFirstRule) { EXPECT_EQ(read(terms(), rules_at({114, 182})), kTerms); }
 
+TEST(OpenTables, EachTotalBelowTheLastRuleIsARow) {
+  for (const bool ruled_rows : {false, true}) {
+    Sheet sheet;
+    sheet.put(54, 100, "Code").put(154, 100, "Article").put(404, 100, "Amount");
+    std::vector<float> ys{96, 114};
+    for (const std::string name : {"Flour", "Oats", "Rye", "Spelt"}) {
+      const float y = ys.back() + 6;
+      sheet.put(54, y, "A1").put(154, y, name).put(404, y, "12.50");
+      ys.push_back(y + 16);
+    }
+    const float below = ys.back();
+    if (!ruled_rows) ys = {96, 114, below};
+    sheet.put(154, below + 6, "Goods").put(404, below + 6, "50.00");
+    sheet.put(154, below + 22, "Tax of the goods").put(404, below + 22, "10.00");
+    sheet.put(154, below + 38, "Total to pay").put(404, below + 38, "60.00");
+    sheet.put(54, below + 70, "Please pay the whole amount within thirty days of the date of this invoice.");
+    EXPECT_THAT(read(sheet, rules_at(ys)),
+                ::testing::HasSubstr("|  | Goods | 50.00 |\n|  | Tax of the goods | 10.00 |\n"
+                                     "|  | Total to pay | 60.00 |\n\nPlease pay"));
+  }
+}
+
 TEST(OpenTables, ARowBeginsWithAValueInAColumnOfValues) {
   Sheet sheet;
   sheet.put(54, 100, "Pos").put(104, 100, "Description").put(404, 100, "Total");
@@ -122,6 +144,19 @@ TEST(OpenTables, TwoBelowEachOtherAreTwo) {
   EXPECT_NE(markdown.rfind("| --- |"), markdown.find("| --- |"));
 }
 
+TEST(OpenTables, ARuleWhoseEndIsLostInNoiseBelongsToTheOthers) {
+  std::vector<Box> rules = rules_at({96, 182});
+  rules.push_back({50, 114, 542, 114});
+  EXPECT_EQ(read(terms(), rules), kTerms);
+}
+
+TEST(OpenTables, ShortWordsInAllColumnsAreRows) {
+  Sheet sheet;
+  sheet.lines(54, 100, {"Name", "Anna", "Tom", "Lea"}).lines(204, 100, {"Role", "miller", "baker", "smith"});
+  EXPECT_EQ(read(sheet, rules_at({98, 111, 151}, 50, 300)),
+            "| Name | Role |\n| --- | --- |\n| Anna | miller |\n| Tom | baker |\n| Lea | smith |");
+}
+
 Sheet two_blocks() {
   Sheet sheet;
   const std::vector<std::string> left{"Billing address", "Anna Sharp", "61 Mill Road", "54636 Bremen"};
@@ -133,6 +168,22 @@ TEST(SideBlocks, AddressesSideBySideAreReadOneAfterTheOther) {
   EXPECT_EQ(two_blocks().markdown(),
             "Billing address  \nAnna Sharp  \n61 Mill Road  \n54636 Bremen\n\n"
             "Shipping address  \nTom Weber  \n88 Hill Road  \n74575 Ghent");
+}
+
+TEST(SideBlocks, AHeadOverCodesIsATable) {
+  Sheet codes;
+  codes.lines(50, 100, {"Part", "AB-12", "AB-13"}).lines(200, 100, {"Drawing", "D-7", "D-8"});
+  codes.lines(350, 100, {"Room", "A1", "A2"});
+  EXPECT_THAT(codes.markdown(), ::testing::HasSubstr("| AB-13 | D-8 | A2 |"));
+}
+
+TEST(SideBlocks, SingleWordsAreATableAndNamesAreNot) {
+  Sheet words;
+  words.lines(50, 100, {"Colour", "red", "yellow"}).lines(200, 100, {"Fruit", "apple", "banana"});
+  EXPECT_EQ(words.markdown(), "| Colour | Fruit |\n| --- | --- |\n| red | apple |\n| yellow | banana |");
+  Sheet names;
+  names.lines(50, 100, {"Buyer", "Anna Sharp", "Director"}).lines(250, 100, {"Seller", "Tom Weber", "Owner"});
+  EXPECT_EQ(names.markdown(), "Buyer  \nAnna Sharp  \nDirector\n\nSeller  \nTom Weber  \nOwner");
 }
 
 TEST(SideBlocks, LabelsWithValuesAreLines) {

@@ -65,31 +65,94 @@ TEST(ContentRules, APageOfTooManyIsADrawing) {
   EXPECT_EQ(count_of(rules_in(content)), 0U);
 }
 
+std::vector<CheckBox> boxes_in(const std::string& content) {
+  ContentReader reader;
+  reader.read(content, {}, [](std::string_view, const Matrix&) {});
+  return reader.take_check_boxes();
+}
+
+const std::string kCircle =
+    "108 100 m 108 104.4 104.4 108 100 108 c 95.6 108 92 104.4 92 100 c 92 95.6 95.6 92 100 92 c "
+    "104.4 92 108 95.6 108 100 c ";
+
+TEST(ContentRules, HollowSquaresAndCirclesOfTheSizeOfLettersAreBoxesToTick) {
+  ASSERT_EQ(boxes_in("10 20 12 12 re S").size(), 1U);
+  EXPECT_EQ(boxes_in("10 20 12 12 re S")[0].box.x1, 22);
+  EXPECT_FALSE(boxes_in("10 20 12 12 re S")[0].ticked);
+  EXPECT_EQ(boxes_in("10 20 m 22 20 l 22 32 l 10 32 l s").size(), 1U);
+  EXPECT_EQ(boxes_in(kCircle + "S").size(), 1U);
+  EXPECT_EQ(boxes_in("1 g 10 20 12 12 re B").size(), 1U) << "filled with white";
+  EXPECT_EQ(boxes_in("10 20 12 12 re S 10 20 12 12 re S").size(), 1U) << "painted twice";
+}
+
+TEST(ContentRules, WhatIsPaintedInABoxTicksIt) {
+  EXPECT_TRUE(boxes_in("10 20 12 12 re S 12 22 m 20 30 l 20 22 m 12 30 l S").at(0).ticked);
+  EXPECT_TRUE(boxes_in("12 22 m 15 24 l 20 30 l S 10 20 12 12 re S").at(0).ticked);
+  EXPECT_TRUE(boxes_in("13 23 6 6 re f 10 20 12 12 re S").at(0).ticked);
+  EXPECT_FALSE(boxes_in("113 23 6 6 re f 10 20 12 12 re S").at(0).ticked);
+}
+
+TEST(ContentRules, OtherShapesAreNoBoxes) {
+  for (const std::string content :
+       {"10 20 12 12 re f", "10 20 30 30 re S", "10 20 3 3 re S", "10 20 24 8 re S", "10 20 12 12 re n",
+        "1 G 10 20 12 12 re S", "10 20 m 16 30 l 22 20 l s", "10 20 12 12 re S 22 20 12 12 re S"}) {
+    EXPECT_TRUE(boxes_in(content).empty()) << content;
+  }
+  std::string many;
+  for (int i = 0; i < 600; ++i) many += std::to_string(20 * i) + " 20 12 12 re S\n";
+  EXPECT_TRUE(boxes_in(many).empty());
+}
+
+std::size_t dots_in(const std::string& content) {
+  ContentReader reader;
+  reader.read(content, {}, [](std::string_view, const Matrix&) {});
+  return reader.dots().size();
+}
+
+TEST(ContentRules, SmallDiscsCirclesAndSquaresAreDots) {
+  const std::string disc = "4 2 m 4 3 3 4 2 4 c 1 4 0 3 0 2 c 0 1 1 0 2 0 c 3 0 4 1 4 2 c ";
+  EXPECT_EQ(dots_in(disc + "f"), 1U);
+  EXPECT_EQ(dots_in(disc + "s"), 1U);
+  EXPECT_EQ(dots_in("10 20 4 4 re f 10 40 4 4 re f"), 2U);
+  EXPECT_EQ(dots_in("10 20 9 9 re f 10 40 5 2 re f 10 60 1 1 re f"), 0U);
+  EXPECT_EQ(dots_in("13 23 5 5 re f 10 20 12 12 re S"), 0U) << "it ticks a box";
+  EXPECT_EQ(dots_in("1 g " + disc + "f"), 0U) << "white";
+}
+
 TEST(PageRules, TheyLieWhereTheReaderSeesThem) {
   PdfMaker maker;
   for (int turns = 0; turns < 4; ++turns) maker.page("100 700 m 200 700 l S", 500, 800, turns);
-  const auto found = rules_of(maker.bytes(), {0, 1, 2, 3}, kTime);
+  const auto found = drawings_of(maker.bytes(), {0, 1, 2, 3}, kTime);
   ASSERT_EQ(found.size(), 4U);
   const auto is = [](const std::vector<Box>& rules, float x0, float y0, float x1, float y1) {
     const Box& box = rules.at(0);
     return box.x0 == x0 && box.y0 == y0 && box.x1 == x1 && box.y1 == y1;
   };
-  EXPECT_TRUE(is(found.at(0).across, 100, 100, 200, 100));
-  EXPECT_TRUE(is(found.at(1).down, 700, 100, 700, 200));
-  EXPECT_TRUE(is(found.at(2).across, 300, 700, 400, 700));
-  EXPECT_TRUE(is(found.at(3).down, 100, 300, 100, 400));
+  EXPECT_TRUE(is(found.at(0).rules.across, 100, 100, 200, 100));
+  EXPECT_TRUE(is(found.at(1).rules.down, 700, 100, 700, 200));
+  EXPECT_TRUE(is(found.at(2).rules.across, 300, 700, 400, 700));
+  EXPECT_TRUE(is(found.at(3).rules.down, 100, 300, 100, 400));
+}
+
+TEST(PageRules, TheyLieInTheMediaBoxWhenTheCropBoxHasNoPartOfIt) {
+  std::string pdf = PdfMaker().page("100 700 m 200 700 l S", 500, 800).bytes();
+  const std::string box = "/MediaBox [0 0 500.000000 800.000000] /Rotate 0";
+  const std::string cropped = "/MediaBox[0 0 500 800]/CropBox[700 900 800 990]";
+  ASSERT_EQ(box.size(), cropped.size()) << "the table of objects stays right";
+  pdf.replace(pdf.find(box), box.size(), cropped);
+  EXPECT_EQ(drawings_of(pdf, {0}, kTime).at(0).rules.across.at(0).y0, 100);
 }
 
 TEST(PageRules, PagesWithoutRulesAndDamagedFilesHaveNone) {
   const std::string pdf = PdfMaker().text_page({"text"}).page("0 0 m 90 0 l S").bytes();
-  EXPECT_EQ(rules_of(pdf, {0, 1, 7}, kTime).size(), 1U);
-  EXPECT_TRUE(rules_of(pdf.substr(0, pdf.size() / 2), {0, 1}, kTime).empty());
-  EXPECT_TRUE(rules_of("", {0}, kTime).empty());
+  EXPECT_EQ(drawings_of(pdf, {0, 1, 7}, kTime).size(), 1U);
+  EXPECT_TRUE(drawings_of(pdf.substr(0, pdf.size() / 2), {0, 1}, kTime).empty());
+  EXPECT_TRUE(drawings_of("", {0}, kTime).empty());
 }
 
 TEST(PageRules, APageThatDrawsForeverHasNone) {
   const std::string pdf = PdfMaker().bomb_page(9).page("0 0 m 90 0 l S").bytes();
-  const auto found = rules_of(pdf, {0, 1}, kTime);
+  const auto found = drawings_of(pdf, {0, 1}, kTime);
   EXPECT_EQ(found.size(), 1U);
   EXPECT_TRUE(found.contains(1));
 }

@@ -141,6 +141,27 @@ TEST(PageTree, ATreeThatIsDeeperThanTheStackIsABombAndEndsOnlyACopyOfTheProcess)
   EXPECT_EQ(deep.error().code, base::Code::kDocumentBomb);
 }
 
+TEST(PageTree, PagesThatAreNestedTooDeepAreNamedBeforePopplerReadsThem) {
+  constexpr std::chrono::milliseconds kCpu{10'000};
+  EXPECT_TRUE(check_page_nesting(deep_tree(kPageNestingMax), kCpu));
+  EXPECT_TRUE(check_page_nesting(three_pages(), kCpu));
+  EXPECT_TRUE(check_page_nesting("%PDF-1.7 damaged", kCpu)) << "left to the later checks";
+  for (const int levels : {kPageNestingMax + 1, 100'000}) {
+    const base::Status deep = check_page_nesting(deep_tree(levels), kCpu);
+    ASSERT_FALSE(deep);
+    EXPECT_EQ(deep.error().code, base::Code::kDocumentBomb);
+    EXPECT_NE(deep.error().message.find("nests its pages deeper than 1000 levels"), std::string::npos);
+  }
+}
+
+TEST(PageTree, ATreeThatRunsInCirclesIsNotDeep) {
+  std::string file = deep_tree(10);
+  const std::size_t kid = file.find("/Kids[8 0 R]");
+  ASSERT_NE(kid, std::string::npos);
+  file[kid + 6] = '3';
+  EXPECT_TRUE(check_page_nesting(file, std::chrono::milliseconds{10'000}));
+}
+
 TEST(PageTree, AReadingThatTakesTooLongIsABomb) {
   const auto never_ends = [] {
     for (const std::atomic<bool> ended{false}; !ended;) {

@@ -62,6 +62,31 @@ TEST_F(PdfTest, APageWhoseTextIsLateFailsAloneAndTheOthersAreRead) {
   }
 }
 
+TEST_F(PdfTest, APageIsReadWholeWhenItsCropBoxLiesOutsideOfIt) {
+  std::string pdf = PdfMaker().text_page({"the first"}).text_page({"beyond it"}).text_page({"last"}).bytes();
+  const std::string box = "/MediaBox [0 0 595.000000 842.000000] /Rotate 0";
+  const std::string cropped = "/MediaBox[0 0 595 842]/CropBox[700 900 800 990]";
+  ASSERT_EQ(box.size(), cropped.size()) << "the table of objects stays right";
+  pdf.replace(pdf.find(box, pdf.find(box) + 1), box.size(), cropped);
+  const base::Fd file = file_of(pdf);
+  const Tools tools(spawner_, limits_);
+  Pdf document(tools, limits_, file.get());
+  const auto count = document.look_at({0, 9});
+  ASSERT_TRUE(count) << count.error().message;
+  ASSERT_EQ(*count, 3);
+  std::map<int, std::size_t> words, widths;
+  ASSERT_TRUE(document.text(
+      {0, 2}, [](int) {},
+      [&](int page, base::Result<PageText> text) { words[page] = text ? text->words.size() : 0; }));
+  document.raster(
+      {0, 2}, {.dpi = 72}, [](int) {},
+      [&](int page, base::Result<Picture> picture) {
+        widths[page] = picture ? static_cast<std::size_t>(width(*picture)) : 0;
+      });
+  EXPECT_EQ(words, (std::map<int, std::size_t>{{0, 2}, {1, 2}, {2, 1}}));
+  EXPECT_EQ(widths, (std::map<int, std::size_t>{{0, 595}, {1, 595}, {2, 595}}));
+}
+
 TEST_F(PdfTest, ATextLayerThatUsesUpItsComputingTimeIsABomb) {
   limits_.poppler_cpu = milliseconds(500);
   text_of(PdfMaker().bomb_page(9).bytes(), 1);

@@ -1,14 +1,13 @@
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "ai/engines/layout/bbox_xml.h"
 #include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/unreadable.h"
 #include "ai/engines/ocr/document.h"
-#include "ai/engines/protocol/wire.h"
 
 namespace millrace::engines {
 namespace {
@@ -200,29 +199,27 @@ PageText page_of(const std::string& text) {
   return page;
 }
 
-TEST(SaneText, NoOrUnmappedCharactersAreNoTextLayer) {
-  EXPECT_FALSE(sane_text(page_of("")));
-  EXPECT_TRUE(sane_text(page_of("short")));
-  EXPECT_TRUE(sane_text(page_of("twenty or more of good characters")));
-  std::string unmapped;
-  for (int i = 0; i < 40; ++i) unmapped += "\uE012\uFFFD";
-  EXPECT_FALSE(sane_text(page_of(unmapped)));
-  EXPECT_TRUE(sane_text(page_of("日本語の文章はここにあります。二十文字より長い。")));
-}
-
-TEST(SaneText, LeadersAreNoText) {
+TEST(Leaders, UnmappedDotsAreDots) {
   std::string leader;
   for (int i = 0; i < 40; ++i) leader += "\uFFFD";
-  const PageText page =
+  PageText page =
       page_with({{60, 87, 10, 18, "Defence"}, {91, 181, 10, 18, leader}, {190, 210, 10, 18, "5,306"}});
-  EXPECT_TRUE(sane_text(page));
+  EXPECT_TRUE(take_unreadable(page).empty());
   EXPECT_EQ(page.words[1].text, std::string(40, '.'));
-  EXPECT_FALSE(sane_text(page_with({{60, 87, 10, 18, "Defence"}, {91, 291, 10, 18, leader}})));
   const PageText symbols = page_with({{60, 87, 10, 18, "Defence\uF02E\uF02E\uF02E\uF02E\uF02E"}});
   EXPECT_EQ(symbols.words[0].text, "Defence.....");
 }
 
-TEST(SaneText, APageNumberIsShortHoweverManyBytesItHas) {
+TEST(Leaders, UnmappedLettersAreUnreadable) {
+  std::string letters;
+  for (int i = 0; i < 40; ++i) letters += "\uFFFD";
+  PageText page = page_with({{60, 87, 10, 18, "Defence"}, {91, 291, 10, 18, letters}});
+  EXPECT_EQ(take_unreadable(page).size(), 1U);
+  ASSERT_EQ(page.words.size(), 1U);
+  EXPECT_EQ(page.words[0].text, "Defence");
+}
+
+TEST(ShortText, APageNumberIsShortHoweverManyBytesItHas) {
   EXPECT_TRUE(short_text(page_of("")) && short_text(page_of("ABC000123")));
   EXPECT_TRUE(short_text(page_of("日本語の文章")));
   EXPECT_FALSE(short_text(page_of("twenty or more of good characters")));
@@ -337,6 +334,46 @@ TEST(Bullets, ADotAloneBeforeARowIsItsBullet) {
   EXPECT_EQ(words[2].box.x0, 20);
 }
 
+std::size_t bullets_for(const std::vector<Box>& dots) {
+  std::vector<Word> words{{{20, 100, 60, 110}, "before"},  {{40, 120, 70, 130}, "a"},
+                          {{75, 120, 90, 130}, "item"},    {{300, 117, 340, 127}, "beside"},
+                          {{40, 140, 70, 150}, "another"}, {{300, 140, 340, 150}, "column"}};
+  add_drawn_bullets(dots, words);
+  return static_cast<std::size_t>(std::ranges::count(words, "•", &Word::text));
+}
+
+TEST(DrawnBullets, DotsBeforeTextOneAboveTheOtherAreBullets) {
+  EXPECT_EQ(bullets_for({{30, 124, 33, 127}, {30, 144, 33, 147}}), 2U);
+  EXPECT_EQ(bullets_for({{290, 124, 293, 127}, {290, 144, 293, 147}}), 2U) << "of the second column";
+}
+
+TEST(DrawnBullets, OtherDotsAreNone) {
+  EXPECT_EQ(bullets_for({{30, 124, 33, 127}}), 0U) << "alone";
+  EXPECT_EQ(bullets_for({{30, 124, 33, 127}, {10, 144, 13, 147}}), 0U) << "far from the text";
+  EXPECT_EQ(bullets_for({{30, 124, 33, 127}, {26, 144, 29, 147}}), 0U) << "not one above the other";
+  EXPECT_EQ(bullets_for({{71, 124, 73, 127}, {71, 144, 73, 147}}), 0U) << "close behind text";
+  EXPECT_EQ(bullets_for({{30, 114, 33, 117}, {30, 134, 33, 137}}), 0U) << "between the lines";
+  EXPECT_EQ(bullets_for({{23, 124, 26, 127}, {30, 124, 33, 127}, {23, 144, 26, 147}, {30, 144, 33, 147}}), 0U)
+      << "in rows, as leaders are";
+}
+
+TEST(DrawnBullets, LinesThatAreSetInMayBeItems) {
+  const auto page = [](const std::vector<float>& margins) {
+    PageText text;
+    float y = 100;
+    for (const float x : margins) {
+      text.words.push_back({{x, y, x + 40, y + 10}, "words"});
+      text.words.push_back({{x + 45, y, x + 80, y + 10}, "follow"});
+      y += 12;
+    }
+    return may_hold_items(text);
+  };
+  EXPECT_TRUE(page({20, 40, 40, 20}));
+  EXPECT_FALSE(page({20, 20, 20}));
+  EXPECT_FALSE(page({20, 40, 20, 20, 40, 20})) << "the first lines of paragraphs";
+  EXPECT_FALSE(page({20, 400, 400})) << "another column";
+}
+
 process::Captured pdfinfo(const std::string& out, const std::string& err, int code) {
   process::Captured captured;
   captured.out = out;
@@ -360,6 +397,17 @@ TEST(PdfInfo, InspectingSomePagesCountsAllOfThem) {
   ASSERT_TRUE(pages);
   EXPECT_EQ(pages->size(), 5U);
   EXPECT_EQ(pages->at(2).height, 20);
+}
+
+TEST(PdfInfo, APageThatIsCroppedAwayHasTheSizeOfItsMediaBox) {
+  const auto pages = read_pdf_info(pdfinfo("Pages: 1\nPage    1 size:  0 x 0 pts\nPage    1 rot:   90\n"
+                                           "Page    1 MediaBox:      10.00     0.00   310.00   400.00\n",
+                                           "", 0),
+                                   0, 10);
+  ASSERT_TRUE(pages);
+  EXPECT_EQ(pages->at(0).width, 400);
+  EXPECT_EQ(pages->at(0).height, 300);
+  EXPECT_TRUE(pages->at(0).uncropped);
 }
 
 TEST(PdfInfo, EachFailureHasItsCode) {
@@ -403,85 +451,6 @@ TEST(PdfInfo, AnInspectionThatExceedsTheWallTimeIsRetryable) {
   EXPECT_EQ(base::info(read.error().code).retry, base::RetryClass::kTransient)
       << base::name(read.error().code);
   EXPECT_NE(read.error().message.find("ocr.page_timeout"), std::string::npos);
-}
-
-struct Sockets {
-  base::Fd near, far;
-  Sockets() {
-    int ends[2];
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    near.reset(ends[0]);
-    far.reset(ends[1]);
-  }
-};
-
-TEST(Wire, APageSurvivesTheWay) {
-  Event event;
-  event.kind = Event::Kind::kPage;
-  event.outcome.index = 7;
-  event.outcome.markdown = "# Title \xff broken UTF-8";
-  event.outcome.images.push_back({"img-7-0.jpeg", 1, 2, 3, 4, "data:"});
-  event.outcome.dimensions = PageDimensions{200, 2339, 1654};
-  event.outcome.error = base::error(Code::kPageTimeout, "late");
-  auto back = decode_event(encode(event));
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->outcome.index, 7);
-  EXPECT_EQ(back->outcome.markdown, "# Title \ufffd broken UTF-8");
-  EXPECT_EQ(back->outcome.images.at(0).y1, 4);
-  EXPECT_EQ(back->outcome.dimensions->width, 1654);
-  EXPECT_EQ(back->outcome.error->code, Code::kPageTimeout);
-}
-
-TEST(Wire, ARequestSurvivesTheWay) {
-  Request request;
-  request.kind = Request::Kind::kRecognise;
-  request.pages = {3, 1};
-  request.image_data = true;
-  auto back = decode_request(encode(request));
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->pages, (std::vector<int>{3, 1}));
-  EXPECT_TRUE(back->image_data);
-}
-
-TEST(Wire, FramesAndADescriptorCross) {
-  Sockets sockets;
-  auto pipe = base::make_pipe();
-  ASSERT_TRUE(pipe);
-  ASSERT_TRUE(send_frame(sockets.near.get(), "one"));
-  ASSERT_TRUE(send_frame(sockets.near.get(), "two", pipe->write.get()));
-  FrameReader reader;
-  std::vector<std::string> frames;
-  while (frames.size() < 2) {
-    ASSERT_EQ(reader.read_some(sockets.far.get()), FrameReader::State::kOpen);
-    while (auto frame = reader.next()) frames.push_back(*frame);
-  }
-  EXPECT_EQ(frames, (std::vector<std::string>{"one", "two"}));
-  const base::Fd received = reader.take_fd();
-  ASSERT_EQ(::write(received.get(), "x", 1), 1);
-  char c = 0;
-  EXPECT_EQ(::read(pipe->read.get(), &c, 1), 1);
-}
-
-TEST(Wire, AFrameThatIsTooLongClosesTheStream) {
-  Sockets sockets;
-  ASSERT_EQ(::write(sockets.near.get(), "\xff\xff\xff\x7f", 4), 4);
-  FrameReader reader;
-  EXPECT_EQ(reader.read_some(sockets.far.get()), FrameReader::State::kClosed);
-}
-
-TEST(Wire, WhatDoesNotParseIsAnError) {
-  for (const std::string frame :
-       {"", "[]", "{", "{\"ev\":7}", "{\"ev\":\"page\"}", "{\"ev\":\"page\",\"outcome\":{}}"}) {
-    EXPECT_FALSE(decode_event(frame)) << frame;
-  }
-}
-
-TEST(Wire, AnEventOfAnUnknownNameIsAnError) { EXPECT_FALSE(decode_event("{\"ev\":\"other\"}")); }
-
-TEST(Wire, SendingToAClosedSocketFailsWithoutASignal) {
-  Sockets sockets;
-  sockets.far.reset();
-  EXPECT_FALSE(send_frame(sockets.near.get(), "x"));
 }
 
 }  // namespace

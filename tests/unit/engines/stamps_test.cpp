@@ -39,6 +39,58 @@ TEST(Stamps, ARepeatedStampAppearsOnce) {
   EXPECT_EQ(sheet.markdown(), kProseText + "\n\nSAMPLE");
 }
 
+TEST(Stamps, LargeLettersOverOneWordAreAStamp) {
+  Sheet sheet;
+  sheet.lines(50, 100, kProse).put(50, 160, "Pump").put(150, 160, "4").put(250, 160, "125.00");
+  sheet.box({120, 153, 190, 177}, "COPY");
+  const auto unstamped = without_stamps(sheet.page());
+  ASSERT_TRUE(unstamped);
+  EXPECT_EQ(unstamped->stamps, std::vector<std::string>{"COPY"});
+}
+
+TEST(Stamps, LargeLettersBesideAWordAreNone) {
+  Sheet sheet;
+  sheet.lines(50, 100, kProse).put(50, 160, "Total").box({80, 153, 150, 177}, "125.00");
+  EXPECT_FALSE(without_stamps(sheet.page()));
+}
+
+TEST(Stamps, PiecesOfASlantedTextAreAStampThoughTheyAreLow) {
+  Sheet sheet;
+  sheet.lines(50, 100, kProse).put(50, 160, "Pump").put(150, 160, "4").put(250, 160, "125.00");
+  sheet.box({100, 150, 128, 164}, "EIN").box({128, 155, 156, 169}, "GE").box({156, 160, 184, 174}, "HT");
+  const auto unstamped = without_stamps(sheet.page());
+  ASSERT_TRUE(unstamped);
+  EXPECT_EQ(unstamped->stamps, std::vector<std::string>{"EINGEHT"});
+}
+
+TEST(Stamps, SteepPiecesBetweenTheWordsAreAStamp) {
+  Sheet sheet;
+  sheet.lines(50, 100, kProse);
+  for (int i = 0; i < 5; ++i) {
+    const auto at = static_cast<float>(25 * i);
+    sheet.box({400 + at, 300 - at, 445 + at, 326 - at}, "S");
+  }
+  const auto unstamped = without_stamps(sheet.page());
+  ASSERT_TRUE(unstamped);
+  EXPECT_EQ(unstamped->stamps, std::vector<std::string>{"SSSSS"});
+}
+
+TEST(Stamps, StackedLinesOfATitleAreNone) {
+  Sheet sheet;
+  sheet.lines(50, 100, kProse);
+  sheet.put(50, 300, "We", false, 2).put(50, 322, "count", false, 2).put(50, 344, "everything", false, 2);
+  sheet.put(50, 366, "that we can count", false, 2).put(50, 388, "and so on and so forth", false, 2);
+  EXPECT_FALSE(without_stamps(sheet.page()));
+}
+
+TEST(Stamps, LinesOfLargerTypeAreNone) {
+  Sheet sheet;
+  sheet.lines(50, 100, kProse)
+      .put(50, 160, "Terms of", false, 1.3F)
+      .put(90, 175, "delivery now", false, 1.3F);
+  EXPECT_FALSE(without_stamps(sheet.page()));
+}
+
 TEST(Stamps, AHeadingAboveTheTextIsNone) {
   EXPECT_FALSE(
       without_stamps(Sheet().put(50, 60, "Annual Report", false, 2.5F).lines(50, 100, kProse).page()));

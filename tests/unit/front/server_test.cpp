@@ -55,13 +55,13 @@ TEST_F(FrontServer, HandlesOtherDescriptorsOfItsThread) {
     responder.send({});
   };
   Server::Options options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}};
-  const auto hears = [&] {
+  const auto on_ready = [&] {
     on_front = front.load() == std::this_thread::get_id();
     told.set();
   };
   options.extra_fds.push_back({.begin = [] { return -1; }, .ready = [] {}, .end = [] {}});
   options.extra_fds.push_back(
-      {.begin = [=] { return extra_fds; }, .ready = hears, .end = [&] { ended.set(); }});
+      {.begin = [=] { return extra_fds; }, .ready = on_ready, .end = [&] { ended.set(); }});
   server.emplace(std::move(options), application);
   ASSERT_TRUE(server->start());
   EXPECT_EQ(send_request(get("/"))->status, 200);

@@ -18,8 +18,8 @@ namespace millrace::inference::testing {
 // Receives one answer.
 class Received final : public ChatSink {
  public:
-  void on_head(const ChatHead& told) override {
-    note([&] { heads.push_back(told); });
+  void on_head(const ChatHead& head) override {
+    note([&] { heads.push_back(head); });
   }
   void on_piece(schemas::ChatPiece&& piece) override {
     note([&] { pieces.push_back(std::move(piece)); });
@@ -35,15 +35,17 @@ class Received final : public ChatSink {
     });
     go(goes && sendings <= sendings_max);
   }
-  void on_failed_calls(const ChatHead& told, std::optional<double> cost, schemas::NanoUsd charged) override {
+  void on_failed_calls(const ChatHead& head, std::optional<double> cost,
+                       const schemas::Charge& charged) override {
     note([&] {
-      failed.emplace(told);
+      failed.emplace(head);
       failed_cost = cost;
-      failed_charged = charged;
+      failed_charged = charged.cost;
+      failed_tokens = charged.tokens;
     });
   }
-  void on_end(base::Result<ChatResult> told) override {
-    note([&] { end.emplace(std::move(told)); });
+  void on_end(base::Result<ChatResult> result) override {
+    note([&] { end.emplace(std::move(result)); });
   }
 
   template <class Predicate>
@@ -79,6 +81,7 @@ class Received final : public ChatSink {
   std::optional<double> failed_cost;
   std::vector<CallCost> costs;  // one for each sending
   schemas::NanoUsd failed_charged = -1;
+  std::int64_t failed_tokens = -1;
   std::optional<base::Result<ChatResult>> end;
 
  private:
@@ -110,10 +113,10 @@ struct ChatFixture {
     return run;
   }
   // Starts the request and waits for its end.
-  base::Result<ChatResult> answer(schemas::ChatRequest request, Received& heard) {
-    start(std::move(request), heard);
-    if (!heard.ended()) return base::error(base::Code::kInternal, "no end was received");
-    return *heard.end;
+  base::Result<ChatResult> answer(schemas::ChatRequest request, Received& received) {
+    start(std::move(request), received);
+    if (!received.ended()) return base::error(base::Code::kInternal, "no end was received");
+    return *received.end;
   }
   void on_loop(std::function<void()> act) {
     std::mutex mutex;

@@ -15,28 +15,28 @@ using testing::request;
 using testing::streamed;
 
 TEST(Chat, AWholeAnswerComesWithItsHeadUsageAndOneEnd) {
-  Received heard;
+  Received received;
   ChatFixture dependencies(mock_settings());
-  const auto end = dependencies.answer(request("mock/chat", "hello there"), heard);
+  const auto end = dependencies.answer(request("mock/chat", "hello there"), received);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("hello there", end->reply.choices.at(0).content);
   EXPECT_EQ("stop", end->reply.choices.at(0).finish_reason);
   EXPECT_EQ(4, end->reply.usage.value().total);
-  ASSERT_EQ(1u, heard.heads.size());
-  EXPECT_EQ("mock/chat", heard.heads[0].model);
-  EXPECT_EQ(1, heard.heads[0].attempts);
-  EXPECT_EQ(1, heard.sendings);
-  EXPECT_TRUE(heard.pieces.empty());
+  ASSERT_EQ(1u, received.heads.size());
+  EXPECT_EQ("mock/chat", received.heads[0].model);
+  EXPECT_EQ(1, received.heads[0].attempts);
+  EXPECT_EQ(1, received.sendings);
+  EXPECT_TRUE(received.pieces.empty());
 }
 
 TEST(Chat, AUrlThatAProviderIsToFetchIsPublicHttpsOrOfAnOpenedHost) {
   ChatFixture dependencies(mock_settings());
-  schemas::ChatRequest asked = request("mock/chat");
-  asked.urls = {{"https://example.com/a.png", "messages.0.content.1.image_url.url"},
-                {"http://files.local/b.png", "messages.0.content.2.image_url.url"}};
-  EXPECT_TRUE(dependencies.chat.check(asked));
-  asked.urls.push_back({"https://169.254.169.254/x", "messages.0.content.3.file.file_url"});
-  const base::Status verdict = dependencies.chat.check(asked);
+  schemas::ChatRequest chat_request = request("mock/chat");
+  chat_request.urls = {{"https://example.com/a.png", "messages.0.content.1.image_url.url"},
+                       {"http://files.local/b.png", "messages.0.content.2.image_url.url"}};
+  EXPECT_TRUE(dependencies.chat.check(chat_request));
+  chat_request.urls.push_back({"https://169.254.169.254/x", "messages.0.content.3.file.file_url"});
+  const base::Status verdict = dependencies.chat.check(chat_request);
   ASSERT_FALSE(verdict);
   EXPECT_EQ(Code::kFetchRefused, verdict.error().code);
   EXPECT_EQ("messages.0.content.3.file.file_url", verdict.error().param);
@@ -44,10 +44,10 @@ TEST(Chat, AUrlThatAProviderIsToFetchIsPublicHttpsOrOfAnOpenedHost) {
 
 TEST(Chat, AnUnknownModelIsRefusedWithTheKnownOnes) {
   ModelSettings settings = mock_settings();
-  schemas::ChatRequest asked = request("mock/chat");
-  asked.mcp_servers = {{.slug = "office", .field = "mcp_servers.0"},
-                       {.slug = "offce", .field = "mcp_servers.1"}};
-  const auto refusal = [&] { return ChatFixture(settings).chat.check(asked).error(); };
+  schemas::ChatRequest chat_request = request("mock/chat");
+  chat_request.mcp_servers = {{.slug = "office", .field = "mcp_servers.0"},
+                              {.slug = "offce", .field = "mcp_servers.1"}};
+  const auto refusal = [&] { return ChatFixture(settings).chat.check(chat_request).error(); };
   EXPECT_EQ("there is no MCP server 'office' in the gateway's configuration: it has none", refusal().message);
   settings.mcp_slugs = {{.slug = "office", .url = "http://a/mcp", .version = {}, .headers = {}},
                         {.slug = "files", .url = "http://b/mcp", .version = {}, .headers = {}}};
@@ -55,84 +55,104 @@ TEST(Chat, AnUnknownModelIsRefusedWithTheKnownOnes) {
   EXPECT_EQ("mcp_servers.1", refusal().param);
   EXPECT_EQ("there is no MCP server 'offce' in the gateway's configuration: it has 'office', 'files'",
             refusal().message);
-  asked.mcp_servers.pop_back();
-  EXPECT_TRUE(ChatFixture(settings).chat.check(asked));
+  chat_request.mcp_servers.pop_back();
+  EXPECT_TRUE(ChatFixture(settings).chat.check(chat_request));
 }
 
 TEST(Chat, AStreamComesPieceByPieceBehindItsHeadAndEndsWithoutChoices) {
-  Received heard;
+  Received received;
   ChatFixture dependencies(mock_settings());
-  const auto end = dependencies.answer(streamed(request("mock/chat", "one two three")), heard);
+  const auto end = dependencies.answer(streamed(request("mock/chat", "one two three")), received);
   ASSERT_TRUE(end) << end.error().message;
-  EXPECT_EQ("one two three", heard.text());
-  EXPECT_EQ(4u, heard.pieces.size());
-  EXPECT_EQ(std::vector<std::string>{"stop"}, heard.finishes());
+  EXPECT_EQ("one two three", received.text());
+  EXPECT_EQ(4u, received.pieces.size());
+  EXPECT_EQ(std::vector<std::string>{"stop"}, received.finishes());
   EXPECT_TRUE(end->reply.choices.empty());
   EXPECT_TRUE(end->reply.usage);
-  EXPECT_EQ(1u, heard.heads.size());
+  EXPECT_EQ(1u, received.heads.size());
 }
 
 TEST(Chat, AReaderThatIsNotReadyHoldsTheStreamUntilItResumes) {
-  Received heard;
-  heard.ready = false;
+  Received received;
+  received.ready = false;
   ChatFixture dependencies(mock_settings());
-  const auto run = dependencies.start(streamed(request("mock/chat", "one two")), heard);
+  const auto run = dependencies.start(streamed(request("mock/chat", "one two")), received);
   dependencies.on_loop([] {});
   dependencies.on_loop([] {});
-  EXPECT_TRUE(heard.pieces.empty());
+  EXPECT_TRUE(received.pieces.empty());
   {
-    const std::lock_guard lock(heard.mutex);
-    heard.ready = true;
+    const std::lock_guard lock(received.mutex);
+    received.ready = true;
   }
   dependencies.on_loop([&] { run->resume(); });
-  EXPECT_TRUE(heard.ended());
-  EXPECT_EQ("one two", heard.text());
+  EXPECT_TRUE(received.ended());
+  EXPECT_EQ("one two", received.text());
 }
 
 TEST(Chat, NothingIsDeliveredAfterACancel) {
-  Received heard;
-  heard.ready = false;
+  Received received;
+  received.ready = false;
   ChatFixture dependencies(mock_settings());
-  const auto run = dependencies.start(streamed(request("mock/chat", "one two")), heard);
+  const auto run = dependencies.start(streamed(request("mock/chat", "one two")), received);
   dependencies.on_loop([&] { run->cancel(); });
   {
-    const std::lock_guard lock(heard.mutex);
-    heard.ready = true;
+    const std::lock_guard lock(received.mutex);
+    received.ready = true;
   }
   dependencies.on_loop([&] { run->resume(); });
   dependencies.on_loop([] {});
-  EXPECT_TRUE(heard.heads.empty());
-  EXPECT_TRUE(heard.pieces.empty());
-  EXPECT_FALSE(heard.end);
+  EXPECT_TRUE(received.heads.empty());
+  EXPECT_TRUE(received.pieces.empty());
+  EXPECT_FALSE(received.end);
 }
 
-TEST(Chat, ASinkThatSaysNoBeforeSendingEndsTheRequestUnsent) {
-  Received heard;
-  heard.goes = false;
+TEST(Chat, ASinkThatRefusesBeforeSendingEndsTheRequestUnsent) {
+  Received received;
+  received.goes = false;
   ChatFixture dependencies(mock_settings());
-  const auto end = dependencies.answer(request("mock/chat"), heard);
+  const auto end = dependencies.answer(request("mock/chat"), received);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kJobCancelled, end.error().code);
-  EXPECT_TRUE(heard.heads.empty());
+  EXPECT_TRUE(received.heads.empty());
 }
 
 TEST(Chat, AnUnknownModelIsRefusedByCheckAndByStart) {
-  Received heard;
+  Received received;
   ChatFixture dependencies(mock_settings());
   EXPECT_EQ(Code::kModelNotFound, dependencies.chat.check(request("mock/chit")).error().code);
-  EXPECT_EQ(Code::kModelNotFound, dependencies.answer(request("mock/chit"), heard).error().code);
-  EXPECT_TRUE(heard.heads.empty());
+  EXPECT_EQ(Code::kModelNotFound, dependencies.answer(request("mock/chit"), received).error().code);
+  EXPECT_TRUE(received.heads.empty());
   EXPECT_TRUE(dependencies.chat.check(request("mock/chat")));
   EXPECT_EQ("mock/chat", dependencies.chat.first_choice(request("mock/chat")));
+}
+
+TEST(Chat, ADeferredRequestThatNoProviderCanGetIsRefusedByCheck) {
+  ModelSettings settings = mock_settings();
+  settings.models = {testing::row("a/m", "anthropic")};
+  const ChatFixture dependencies(settings);
+  auto asked = request("a/m", " ");
+  EXPECT_TRUE(dependencies.chat.check(asked)) << "a direct request gets the error as its answer";
+  asked.deferred = true;
+  const base::Status refused = dependencies.chat.check(asked);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(Code::kInvalidField, refused.error().code);
+  EXPECT_EQ("messages", refused.error().param);
+  asked.models.emplace_back("mock/chat");
+  EXPECT_TRUE(dependencies.chat.check(asked)) << "the fallback can";
+  EXPECT_TRUE(dependencies.chat.check([] {
+    auto good = request("a/m", "hello");
+    good.deferred = true;
+    return good;
+  }()));
 }
 
 TEST(Chat, ThePriceOfTheRowIsTheCostOfTheRequest) {
   ModelSettings settings = mock_settings();
   settings.models = {testing::row("a/b")};
   settings.models[0].price = Price{.prompt = 1e6, .completion = 2e6, .cached = {}};
-  Received heard, unpriced;
+  Received received, unpriced;
   ChatFixture dependencies(settings);
-  const auto end = dependencies.answer(request("a/b", "one two"), heard);
+  const auto end = dependencies.answer(request("a/b", "one two"), received);
   ASSERT_TRUE(end);
   EXPECT_DOUBLE_EQ(2 + 2 * 2, end->cost_usd.value());
   EXPECT_FALSE(dependencies.answer(request("mock/chat"), unpriced)->cost_usd);
@@ -164,9 +184,9 @@ TEST(Chat, AModelAtItsLimitSendsDirectRequestsAwayAndKeepsDeferredOnesWaiting) {
 }
 
 TEST(Chat, TokensAndCallsAreCountedByConfiguredNames) {
-  Received heard;
+  Received received;
   ChatFixture dependencies(mock_settings());
-  ASSERT_TRUE(dependencies.answer(streamed(request("mock/chat", "one two")), heard));
+  ASSERT_TRUE(dependencies.answer(streamed(request("mock/chat", "one two")), received));
   const std::string metrics = dependencies.metrics.scrape();
   for (const char* line : {"millrace_tokens_total{model=\"mock/chat\",type=\"prompt\"} 2",
                            "millrace_tokens_total{model=\"mock/chat\",type=\"completion\"} 2",
@@ -178,42 +198,43 @@ TEST(Chat, TokensAndCallsAreCountedByConfiguredNames) {
 
 TEST(MockChat, ToolsAreCalledWhenTheMessageNamesThemAndTheirResultsAreRepeated) {
   ChatFixture dependencies(mock_settings());
-  auto asked = request("mock/chat", "call get_weather please");
-  asked.body["tools"] = {testing::tool("get_weather")};
+  auto chat_request = request("mock/chat", "call get_weather please");
+  chat_request.body["tools"] = {testing::tool("get_weather")};
   Received first, streaming, second;
-  const auto end = dependencies.answer(asked, first);
+  const auto end = dependencies.answer(chat_request, first);
   ASSERT_TRUE(end);
   ASSERT_EQ(1u, end->reply.choices[0].tool_calls.size());
   EXPECT_EQ("get_weather", end->reply.choices[0].tool_calls[0].name);
   EXPECT_EQ(R"({"city":"call get_weather please"})", end->reply.choices[0].tool_calls[0].arguments);
   EXPECT_EQ("tool_calls", end->reply.choices[0].finish_reason);
-  ASSERT_TRUE(dependencies.answer(streamed(asked), streaming));
+  ASSERT_TRUE(dependencies.answer(streamed(chat_request), streaming));
   EXPECT_EQ(std::vector<std::string>{"tool_calls"}, streaming.finishes());
-  schemas::append_turn(asked, end->reply.choices[0], {{end->reply.choices[0].tool_calls[0].id, "sunny"}});
-  EXPECT_EQ("The tool said: sunny", dependencies.answer(asked, second)->reply.choices[0].content);
+  schemas::append_turn(chat_request, end->reply.choices[0],
+                       {{end->reply.choices[0].tool_calls[0].id, "sunny"}});
+  EXPECT_EQ("The tool said: sunny", dependencies.answer(chat_request, second)->reply.choices[0].content);
 }
 
 TEST(MockChat, AResponseFormatGetsJsonOfItsShape) {
   ChatFixture dependencies(mock_settings());
-  auto asked = request("mock/chat", "x");
-  asked.needs_format = true;
-  asked.body["response_format"] = schemas::Json::parse(
+  auto chat_request = request("mock/chat", "x");
+  chat_request.needs_format = true;
+  chat_request.body["response_format"] = schemas::Json::parse(
       R"({"type":"json_schema","json_schema":{"schema":{"type":"object","properties":{
           "name":{"type":"string"},"n":{"type":"integer"},"kind":{"enum":["a","b"]}}}}})");
-  Received heard;
-  const auto end = dependencies.answer(asked, heard);
+  Received received;
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(R"({"name":"x","n":1,"kind":"a"})", end->reply.choices[0].content);
 }
 
 TEST(MockChat, StopAndTheMostTokensCutItsAnswer) {
   ChatFixture dependencies(mock_settings());
-  auto asked = request("mock/chat", "one two three four");
-  asked.body["max_completion_tokens"] = 2;
+  auto chat_request = request("mock/chat", "one two three four");
+  chat_request.body["max_completion_tokens"] = 2;
   Received first, second;
-  EXPECT_EQ("length", dependencies.answer(asked, first)->reply.choices[0].finish_reason);
-  asked.body["stop"] = {"two"};
-  const auto end = dependencies.answer(asked, second);
+  EXPECT_EQ("length", dependencies.answer(chat_request, first)->reply.choices[0].finish_reason);
+  chat_request.body["stop"] = {"two"};
+  const auto end = dependencies.answer(chat_request, second);
   EXPECT_EQ("one ", end->reply.choices[0].content);
   EXPECT_EQ("stop", end->reply.choices[0].finish_reason);
 }

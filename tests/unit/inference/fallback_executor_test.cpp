@@ -1,3 +1,6 @@
+#include <memory>
+#include <semaphore>
+
 #include <gtest/gtest.h>
 
 #include "ai/inference/chat/chat.h"
@@ -36,6 +39,40 @@ TEST(FallbackExecutor, AFailureIsTriedAgainAndTheAttemptsAreCounted) {
   EXPECT_EQ(3, heard.heads.at(0).attempts);
   EXPECT_EQ(3, heard.sendings);
   EXPECT_EQ(5, end->reply.usage->total);
+}
+
+// Occupies the pool's only thread for large work until release().
+class BlockedPool {
+ public:
+  explicit BlockedPool(base::Pool& pool) {
+    EXPECT_TRUE(pool.post(base::Pool::Queue::kLarge, [released = released_] { released->acquire(); }));
+  }
+  void release() { released_->release(); }
+
+ private:
+  std::shared_ptr<std::binary_semaphore> released_ = std::make_shared<std::binary_semaphore>(0);
+};
+
+TEST(FallbackExecutor, ARequestOfManyNumbersIsPreparedOnThePool) {
+  schemas::Json numbers = schemas::Json::array();
+  for (int i = 0; i < 5'000; ++i) numbers.push_back(i);
+  schemas::ChatRequest with_member = request("a/m"), with_schema = request("a/m");
+  with_member.body["numbers"] = numbers;
+  with_schema.body["tools"] = {
+      {{"type", "function"},
+       {"function", {{"name", "f"}, {"parameters", {{"properties", {{"n", {{"enum", numbers}}}}}}}}}}};
+  for (const schemas::ChatRequest& each : {with_member, with_schema}) {
+    ScriptedUpstream upstream({completion("hi")});
+    Received received;
+    ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
+    BlockedPool blocked(dependencies.pool);
+    dependencies.start(each, received);
+    dependencies.on_loop([] {});
+    EXPECT_EQ(0, received.sendings);
+    blocked.release();
+    EXPECT_TRUE(received.ended());
+    EXPECT_EQ(1, received.sendings);
+  }
 }
 
 TEST(FallbackExecutor, WhoMayNotSendAnyMoreIsNotTriedAgain) {
@@ -99,6 +136,27 @@ TEST(FallbackExecutor, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAg
   EXPECT_EQ("half", heard.text());
   EXPECT_EQ(1u, upstream.bodies().size());
   EXPECT_EQ(1u, heard.heads.size());
+}
+
+TEST(FallbackExecutor, AStreamThatBreaksBeforeItsFirstContentIsTriedAgainAndThenElsewhere) {
+  const std::string opening = chunk(R"({"role":"assistant","content":""})");
+  const std::string error = "data: {\"error\":{\"message\":\"over\",\"code\":503}}\n\n";
+  for (const std::string& events : {opening, opening + error}) {
+    ScriptedUpstream broken({event_stream(events)});
+    ScriptedUpstream good(
+        {event_stream(opening + chunk(R"({"content":"whole"})") + chunk("{}", R"("stop")"))});
+    Received heard;
+    auto asked = request("a/m");
+    asked.stream = true;
+    asked.models = {"a/m", "b/m"};
+    ChatFixture dependencies(models({upstream_row("a/m", broken), upstream_row("b/m", good)}));
+    const auto end = dependencies.answer(asked, heard);
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_EQ("whole", heard.text());
+    EXPECT_EQ(3u, heard.pieces.size()) << "the pieces of one answer";
+    EXPECT_EQ("b/m", heard.heads.at(0).model);
+    EXPECT_EQ(4, heard.heads.at(0).attempts);
+  }
 }
 
 // By then the provider has processed the prompt.
@@ -205,6 +263,88 @@ TEST(FallbackExecutor, WhatNoRetryHelpsIsAskedOnceAndDoesNotOpenTheBreaker) {
   }
 }
 
+const std::string kDeep = std::string(300, '[') + std::string(300, ']');
+
+std::string stopped(const std::string& reason, const std::string& odd = "1") {
+  return R"({"choices":[{"index":0,"message":{"content":"x","odd":)" + odd + R"(},"finish_reason":")" +
+         reason + "\"}]}";
+}
+
+// Else one client could switch off the model for all.
+TEST(FallbackExecutor, AnswersWithUnusableContentDoNotOpenTheBreaker) {
+  const std::string malformed = R"({"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]})";
+  for (const auto& [provider, body] :
+       {std::pair("openai", std::string(R"({"choices":[]})")), std::pair("gemini", malformed),
+        std::pair("gemini", std::string("{}")), std::pair("openai", stopped("error")),
+        std::pair("openai", stopped("abort")), std::pair("openai", stopped("cancelled")),
+        std::pair("openai", stopped("stop", "1e999")), std::pair("openai", stopped("stop", kDeep)),
+        std::pair("anthropic",
+                  R"({"type":"message","content":[{"type":"tool_use","id":"t","name":"f","input":)" +
+                      std::string(R"({"x":1e999}}],"stop_reason":"tool_use"})")),
+        std::pair("gemini", R"({"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":)" +
+                                kDeep + R"(}}]},"finishReason":"STOP"}]})")}) {
+    ScriptedUpstream upstream({http(200, body)});
+    ModelRow broken = upstream_row("a/m", upstream);
+    broken.target.preset = providers::preset_named(provider);
+    ChatFixture dependencies(models({broken}));
+    for (int i = 0; i <= Breaker::kFailures; ++i) {
+      Received heard;
+      const auto end = dependencies.answer(request("a/m"), heard);
+      ASSERT_FALSE(end);
+      EXPECT_EQ(Code::kUpstream, end.error().code) << body;
+    }
+    EXPECT_EQ(BreakerState::kClosed, dependencies.chat.health().at(0).breaker) << body;
+  }
+}
+
+TEST(FallbackExecutor, AnswersWithUnusableContentDoNotHideFailures) {
+  const std::string empty = http(200, R"({"choices":[]})");
+  ScriptedUpstream upstream({failure(), failure(), empty, failure(), failure(), empty, failure()});
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
+  for (int i = 0; i < 3; ++i) {
+    Received heard;
+    ASSERT_FALSE(dependencies.answer(request("a/m"), heard));
+  }
+  EXPECT_EQ(BreakerState::kOpen, dependencies.chat.health().at(0).breaker);
+  EXPECT_EQ(7u, upstream.bodies().size());
+}
+
+TEST(FallbackExecutor, StreamsCountForTheBreakerUnlessTheirContentIsUnusable) {
+  const std::string deep = "data: {\"choices\":[{\"index\":0,\"delta\":{\"odd\":" + kDeep + "}}]}\n\n";
+  for (const auto& [answer, state] :
+       {std::pair(event_stream(chunk("{}", R"("error")")), BreakerState::kClosed),
+        std::pair(event_stream(deep), BreakerState::kClosed),
+        std::pair(event_stream("data: [DONE]\n\n"), BreakerState::kOpen),
+        std::pair(event_stream(chunk("{}")), BreakerState::kOpen),
+        std::pair(event_stream("data: {\"choices\":[\n\n"), BreakerState::kOpen)}) {
+    ScriptedUpstream upstream({answer});
+    ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
+    for (int i = 0; i < Breaker::kFailures; ++i) {
+      auto asked = request("a/m");
+      asked.stream = true;
+      Received heard;
+      ASSERT_FALSE(dependencies.answer(asked, heard)) << answer;
+    }
+    EXPECT_EQ(state, dependencies.chat.health().at(0).breaker) << answer;
+  }
+}
+
+TEST(FallbackExecutor, ABrokenTextIsAnAnswer) {
+  for (const std::string text : {R"(a\ud83d)", "a\xf0"}) {
+    ScriptedUpstream whole({completion(text)});
+    ScriptedUpstream stream(
+        {event_stream(chunk(R"({"content":")" + text + "\"}", "\"stop\"") + "data: [DONE]\n\n")});
+    Received heard, read;
+    ChatFixture dependencies(models({upstream_row("a/m", whole), upstream_row("b/m", stream)}));
+    const auto end = dependencies.answer(request("a/m"), heard);
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_EQ("a\xEF\xBF\xBD", end->reply.choices.at(0).content);
+    EXPECT_TRUE(dependencies.answer(streamed(request("b/m")), read));
+    EXPECT_EQ("a\xEF\xBF\xBD", read.text());
+    EXPECT_EQ(1, read.heads.at(0).attempts);
+  }
+}
+
 TEST(FallbackExecutor, AnAccountWithoutQuotaIsLeftForAFallbackAtOnce) {
   ScriptedUpstream empty({http(429, R"({"error":{"message":"pay","code":"insufficient_quota"}})")});
   ScriptedUpstream good({completion("from the fallback")});
@@ -246,6 +386,51 @@ TEST(FallbackExecutor, ARefusalIsReturnedWhereNoTargetMaySucceedLater) {
     EXPECT_EQ(row.told, end.error().code) << row.says;
     EXPECT_TRUE(end.error().message.starts_with(row.says)) << end.error().message;
     EXPECT_EQ(row.lasts, end.error().is_permanent) << row.says;
+  }
+}
+
+// An answer that calls `f`, with reasoning that goes back to its provider.
+std::string answer_with_state(const std::string& state, bool stream) {
+  const std::string message =
+      R"({"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"call_0","type":"function",)"
+      R"("function":{"name":"f","arguments":"{}"}}],)"
+      R"("reasoning_details":[{"type":"reasoning.encrypted","data":")" +
+      state + R"(","index":0}]})";
+  if (stream) return event_stream(chunk(message) + chunk("{}", R"("tool_calls")") + "data: [DONE]\n\n");
+  return http(200, R"({"choices":[{"index":0,"message":)" + message + R"(,"finish_reason":"tool_calls"}]})");
+}
+
+TEST(FallbackExecutor, AFallbackGetsItsOwnReasoningState) {
+  for (const bool stream : {false, true}) {
+    const std::string done =
+        stream ? event_stream(chunk(R"({"content":"hi"})") + chunk("{}", R"("stop")") + "data: [DONE]\n\n")
+               : completion("hi");
+    ScriptedUpstream one({answer_with_state("of-one", stream), failure()});
+    ScriptedUpstream other({answer_with_state("of-other", stream), done});
+    ScriptedUpstream none({failure(), failure(), failure(), done});
+    ChatFixture dependencies(models({upstream_row("a/m", one, "vllm"), upstream_row("b/m", other, "ollama"),
+                                     upstream_row("c/m", none, "openrouter")}));
+    auto asked = request("a/m");
+    asked.stream = stream;
+    for (const char* model : {"a/m", "b/m"}) {
+      Received received;
+      asked.models = {model};
+      ASSERT_TRUE(dependencies.answer(asked, received));
+    }
+    asked.body["messages"].push_back(
+        {{"role", "assistant"},
+         {"content", nullptr},
+         {"tool_calls",
+          {{{"id", "call_0"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}}}}});
+    asked.body["messages"].push_back({{"role", "tool"}, {"tool_call_id", "call_0"}, {"content", "r"}});
+    asked.models = {"a/m", "c/m", "b/m"};
+    Received received;
+    const auto end = dependencies.answer(asked, received);
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_NE(std::string::npos, one.bodies().back().find("of-one"));
+    EXPECT_EQ(std::string::npos, none.bodies().back().find("of-o")) << none.bodies().back();
+    EXPECT_NE(std::string::npos, other.bodies().back().find("of-other")) << other.bodies().back();
+    EXPECT_EQ(std::string::npos, other.bodies().back().find("of-one"));
   }
 }
 

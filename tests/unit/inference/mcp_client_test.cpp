@@ -107,6 +107,20 @@ TEST_F(McpClients, TheToolsOfAllPagesAreListedEachOnce) {
   EXPECT_EQ("2", Json::parse(server.bodies().at(1))["params"]["cursor"]);
 }
 
+TEST_F(McpClients, NumbersOfArgumentsKeepTheirSpelling) {
+  const std::string arguments = R"({"a":12345678901234567890123,"b":1e400,"c":1.5})";
+  ScriptedUpstream server(
+      {page(1, {"t"}), http(200, R"({"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[],
+      "structuredContent":{"n":98765432109876543210987}}})")});
+  const CallResult called = answer<CallResult>(server, [&](McpClient& client, net::Cancel& cancel) {
+    return client.call_tool("t", arguments, cancel);
+  });
+  ASSERT_TRUE(called) << called.error().message;
+  EXPECT_NE(std::string::npos, server.bodies().at(1).find(R"("arguments":)" + arguments))
+      << server.bodies().at(1);
+  EXPECT_NE(std::string::npos, called->text.find("98765432109876543210987")) << called->text;
+}
+
 TEST_F(McpClients, PagesInACircleAreAnError) {
   ScriptedUpstream server({page(1, {"a"}, "x"), page(2, {"b"}, "x")});
   const ListResult tools = list(server);

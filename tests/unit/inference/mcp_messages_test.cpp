@@ -41,6 +41,14 @@ TEST(McpMessages, AnErrorOfAServerIsQuotedWithoutKeys) {
   EXPECT_EQ("bad key ***", message.error_message);
 }
 
+TEST(McpMessages, BrokenTextOfAResultIsReplaced) {
+  for (const std::string text : {R"(a\ud83d)", "a\xff"}) {
+    const McpMessage message =
+        read(R"({"id":1,"result":{"content":[{"type":"text","text":")" + text + R"("}]}})");
+    EXPECT_EQ("a\xEF\xBF\xBD", message.result["content"][0]["text"]);
+  }
+}
+
 TEST(McpMessages, WhatIsNoMessageIsRefused) {
   const std::string deep = R"({"result":)" + std::string(100, '[') + std::string(100, ']') + "}";
   for (const std::string& text :

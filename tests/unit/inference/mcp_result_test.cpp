@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ai/inference/mcp/messages.h"
+#include "ai/providers/json_access.h"
 
 namespace millrace::inference {
 namespace {
@@ -10,9 +11,17 @@ using schemas::Json;
 constexpr std::size_t kTextMost = 1000;
 
 std::string told(const std::string& result) {
-  const auto outcome = read_mcp_outcome(Json::parse(result), kTextMost);
+  const auto outcome = read_mcp_outcome(providers::parse_wire(result).value(), kTextMost);
   EXPECT_TRUE(outcome) << result;
   return outcome ? outcome->text : std::string();
+}
+
+TEST(McpResult, StructuredContentWithALargeNumberIsNotRepeated) {
+  for (const char* number : {"12345678901234567890123", "1.5", "18446744073709551615", "-1"}) {
+    const std::string object = R"({"sum":)" + std::string(number) + "}";
+    const Json text = {{"type", "text"}, {"text", object}};
+    EXPECT_EQ(object, told(R"({"content":[)" + text.dump() + R"(],"structuredContent":)" + object + "}"));
+  }
 }
 
 TEST(McpResult, TextsKeepTheirOrder) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ai/inference/mcp/messages.h"
+#include "tests/support/cpu_time.h"
 
 namespace millrace::inference {
 namespace {
@@ -159,6 +160,18 @@ TEST(McpTools, AToolWithAnAnnotationAgainstTheRulesIsLeftOut) {
   for (const Json& schema : {annotated("a b"), annotated(""), annotated("a\r\nb"), annotated(3),
                              annotated("R", "object"), twice, in_list, at_root})
     EXPECT_EQ((std::vector<std::string>{}), names_of({tool("t", schema)})) << schema;
+}
+
+TEST(McpTools, ManyAnnotationsAreReadInLittleTime) {
+  constexpr int kParams = 25'000;
+  Json properties = Json::object();
+  for (int i = 0; i < kParams; ++i) {
+    const std::string name = std::string(20, 'x') + std::to_string(100'000 + i);
+    properties[name] = {{"type", "string"}, {"x-mcp-header", name}};
+  }
+  const Json schema{{"type", "object"}, {"properties", std::move(properties)}};
+  const auto read = [&] { EXPECT_EQ(std::size_t{kParams}, params_of(schema).size()); };
+  EXPECT_LT(support::cpu_seconds(read), 2);
 }
 
 TEST(McpTools, AnAnnotationInDataIsNone) {

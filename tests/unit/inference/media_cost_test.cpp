@@ -54,7 +54,7 @@ struct Costs : ChatFixture {
     on_loop([&] { run = begin(media(), answer.take()); });
     end = answer.wait().has_value();
     NanoUsd sum = 0;
-    on_loop([&] { sum = run->charged(); });
+    on_loop([&] { sum = run->charged().cost; });
     return sum;
   }
   NanoUsd embedded(const schemas::EmbeddingRequest& request) {
@@ -98,6 +98,34 @@ TEST(MediaCost, EmbeddingsAreChargedWithTheirTokens) {
   EXPECT_EQ(costs.media().max_cost(text("hello")).max, costs.asked[0].max);
 }
 
+TEST(MediaCost, EmbeddingsThatTheClientLeavesHaveTheirEstimatedTokens) {
+  ScriptedUpstream upstream({""});
+  Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
+  std::shared_ptr<ChatRun> run;
+  costs.on_loop(
+      [&] { run = costs.media().embed(text("hello"), [](const base::Result<EmbeddingResult>&) {}); });
+  ASSERT_TRUE(upstream.wait_for_requests(1));
+  schemas::Charge at_once;
+  costs.on_loop([&] {
+    run->cancel();
+    at_once = run->charged();
+  });
+  EXPECT_TRUE(costs.chat.stop());
+  EXPECT_EQ(text("hello").input_tokens, at_once.tokens);
+  EXPECT_EQ(at_once.tokens, run->charged().tokens);
+  EXPECT_NE(std::string::npos, costs.metrics.scrape().find("millrace_tokens_total"));
+}
+
+TEST(MediaCost, EmbeddingsThatARefusalAnswersHaveNoTokens) {
+  ScriptedUpstream upstream({http(400, R"({"error":{"message":"no"}})")});
+  Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
+  support::Answer<EmbeddingResult> answer;
+  std::shared_ptr<ChatRun> run;
+  costs.on_loop([&] { run = costs.media().embed(text("hello"), answer.take()); });
+  EXPECT_FALSE(answer.wait());
+  costs.on_loop([&] { EXPECT_EQ(0, run->charged().tokens); });
+}
+
 TEST(MediaCost, ARunThatWasCancelledSendsNothingAfterALatePermission) {
   ScriptedUpstream upstream({embedding("{}")});
   Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
@@ -114,10 +142,10 @@ TEST(MediaCost, ARunThatWasCancelledSendsNothingAfterALatePermission) {
   });
   ASSERT_TRUE(asked.wait());
   costs.on_loop([&] {
-    EXPECT_EQ(0, run->charged());
+    EXPECT_EQ(0, run->charged().cost);
     run->cancel();
     permit(true);
-    EXPECT_EQ(0, run->charged());
+    EXPECT_EQ(0, run->charged().cost);
   });
   EXPECT_TRUE(costs.chat.stop());
   EXPECT_TRUE(upstream.bodies().empty());
@@ -141,6 +169,35 @@ TEST(MediaCost, AnHttpErrorCostsNothingAndALostConnectionEverything) {
   EXPECT_EQ(each, costs.asked[1].run_max);
   EXPECT_EQ(2 * each, costs.asked[2].run_max);
   EXPECT_EQ(each + 7'000, sum);
+}
+
+TEST(MediaCost, AReplyThatIsRejectedIsChargedWithTheUsageThatItReports) {
+  const std::string two = R"({"data":[{"index":0,"embedding":[0.5,1]}],"usage":{"prompt_tokens":7}})";
+  for (const std::string& reply : {two, std::string(R"({"usage":{"input_tokens":7,"total_tokens":7}})")}) {
+    ScriptedUpstream upstream({http(200, reply)});
+    Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
+    schemas::EmbeddingRequest request = text("hello");
+    request.dimensions = 3;
+    const NanoUsd sum = costs.embedded(request);
+    EXPECT_FALSE(costs.end);
+    EXPECT_EQ(7'000 * static_cast<NanoUsd>(upstream.bodies().size()), sum) << reply;
+    EXPECT_NE(std::string::npos, costs.metrics.scrape().find("millrace_tokens_total"));
+  }
+}
+
+TEST(MediaCost, AReplyThatIsRejectedWithoutUsageIsChargedInFull) {
+  ScriptedUpstream upstream({http(200, R"({"data":[],"usage":{}})")});
+  Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
+  const NanoUsd sum = costs.embedded(text("hello"));
+  EXPECT_EQ(*costs.asked.at(0).max * static_cast<NanoUsd>(costs.asked.size()), sum);
+}
+
+TEST(MediaCost, UnitsOfAFailedCallStayReserved) {
+  ScriptedUpstream upstream({http(200, R"({"pages":3,"usage":{"prompt_tokens":7,"total_tokens":7}})")});
+  Costs costs(models({media_row("a/m", upstream, {.page = 0.001}, {Ability::kOcr})}));
+  const NanoUsd sum = costs.read({0, 4, 9});
+  EXPECT_FALSE(costs.end);
+  EXPECT_EQ(3'000'000 * static_cast<NanoUsd>(costs.asked.size()), sum);
 }
 
 TEST(MediaCost, ACallThatIsRefusedIsNotSentAndCostsNothing) {

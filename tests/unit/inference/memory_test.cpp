@@ -1,99 +1,18 @@
+#include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "ai/inference/chat/reasoning_state.h"
 #include "ai/inference/chat/tool_box.h"
 #include "ai/inference/chat/tool_loop.h"
 #include "ai/inference/routing/price.h"
+#include "tests/support/cpu_time.h"
 
 namespace millrace::inference {
 namespace {
 
 using schemas::ChatPiece;
-using schemas::Json;
-using schemas::kReasoningStateMember;
-
-schemas::ChatRequest after_call(const std::string& id) {
-  schemas::ChatRequest request;
-  request.tenant = "team";
-  request.body["messages"] = {{{"role", "user"}, {"content", "x"}},
-                              {{"role", "assistant"}, {"tool_calls", {{{"id", id}}}}}};
-  return request;
-}
-
-TEST(ReasoningStateCache, IsFilledInForTheProviderThatSentItAndRemovedForAnother) {
-  ReasoningStateCache memory(1 << 20);
-  memory.remember({"team", "call_2"}, "anthropic", "signed");
-  auto request = after_call("call_2");
-  memory.fill(request, "anthropic");
-  EXPECT_EQ("signed", request.body["messages"][1][kReasoningStateMember]);
-  memory.fill(request, "gemini");
-  EXPECT_FALSE(request.body["messages"][1].contains(kReasoningStateMember));
-  auto unknown = after_call("call_3");
-  memory.fill(unknown, "anthropic");
-  EXPECT_FALSE(unknown.body["messages"][1].contains(kReasoningStateMember));
-}
-
-TEST(ReasoningStateCache, IsNeverAnotherTenants) {
-  ReasoningStateCache memory(1 << 20);
-  memory.remember({"team", "call_1"}, "anthropic", "signed");
-  memory.remember({"others", "call_1"}, "anthropic", "of others");
-  auto ours = after_call("call_1"), nobodys = after_call("call_1");
-  nobodys.tenant = "nobody";
-  memory.fill(ours, "anthropic");
-  memory.fill(nobodys, "anthropic");
-  EXPECT_EQ("signed", ours.body["messages"][1][kReasoningStateMember]);
-  EXPECT_FALSE(nobodys.body["messages"][1].contains(kReasoningStateMember));
-}
-
-TEST(ReasoningStateCache, TheLeastUsedIsForgottenAtTheBound) {
-  ReasoningStateCache memory(2'000);
-  memory.remember({"team", "a"}, "p", std::string(500, 's'));
-  memory.remember({"team", "b"}, "p", std::string(500, 's'));
-  auto used = after_call("a");
-  memory.fill(used, "p");
-  memory.remember({"team", "c"}, "p", std::string(500, 's'));
-  EXPECT_LE(memory.bytes(), 2'000u);
-  auto a = after_call("a"), b = after_call("b");
-  memory.fill(a, "p");
-  memory.fill(b, "p");
-  EXPECT_TRUE(a.body["messages"][1].contains(kReasoningStateMember));
-  EXPECT_FALSE(b.body["messages"][1].contains(kReasoningStateMember));
-}
-
-// Some providers number their calls anew in each conversation.
-TEST(ReasoningStateCache, ACallWithTheIdOfAnotherConversationGetsNothing) {
-  const auto asked = [](const std::string& text, const std::string& arguments) {
-    schemas::ChatRequest request;
-    request.tenant = "team";
-    request.body["messages"] = {
-        {{"role", "user"}, {"content", text}},
-        {{"role", "assistant"},
-         {"tool_calls",
-          {{{"id", "functions.f:0"}, {"function", {{"name", "f"}, {"arguments", arguments}}}}}}}};
-    return request;
-  };
-  ReasoningStateCache memory(1 << 20);
-  ReasoningStateReader answer(asked("one", "{}"));
-  ChatPiece piece;
-  piece.tool_calls = {{.index = 0, .id = "functions.f:0", .name = "f", .arguments = "{"}};
-  answer.receive(piece);
-  piece.tool_calls = {{.index = 0, .arguments = "}"}};
-  piece.reasoning_state = "thoughts";
-  answer.receive(piece);
-  answer.remember(memory, "team", "vllm");
-  for (const auto& [text, arguments, expected] : std::vector<std::tuple<std::string, std::string, bool>>{
-           {"one", "{}", true}, {"two", "{}", false}, {"one", "{ }", false}, {"", "{}", false}}) {
-    auto request = asked(text, arguments);
-    memory.fill(request, "vllm");
-    EXPECT_EQ(expected, request.body["messages"][1].contains(kReasoningStateMember)) << text << arguments;
-    memory.fill(request, "openrouter");
-    EXPECT_FALSE(request.body["messages"][1].contains(kReasoningStateMember));
-  }
-}
 
 TEST(Price, CachedTokensHaveTheirOwnAndAreNotPaidTwice) {
   schemas::ChatUsage usage;
@@ -102,6 +21,19 @@ TEST(Price, CachedTokensHaveTheirOwnAndAreNotPaidTwice) {
   usage.cached = 400'000;
   EXPECT_DOUBLE_EQ(0.6 * 2 + 0.4 * 0.5 + 0.5 * 8, cost_of({2, 8, 0.5}, usage));
   EXPECT_DOUBLE_EQ(2 + 4, cost_of({2, 8, {}}, usage));
+}
+
+TEST(ToolNames, ManyThatBeginAlikeAreMadeInLittleTime) {
+  constexpr int kServers = 16, kToolsOfOne = 512;
+  const std::string begin(61, 'x');
+  std::set<std::string> made;
+  const auto make = [&] {
+    ToolNames names;
+    for (int i = 0; i < kServers * kToolsOfOne; ++i)
+      made.insert(names.name("s", begin + static_cast<char>('a' + i % 26) + std::to_string(i)));
+  };
+  EXPECT_LT(support::cpu_seconds(make), 0.5);
+  EXPECT_EQ(std::size_t{kServers * kToolsOfOne}, made.size());
 }
 
 TEST(ToolNames, AreOfTheLettersThatModelsTakeAtMost64AndEachOnce) {

@@ -187,9 +187,9 @@ TEST(Charges, ASumThatDoesNotFitStaysTheMost) {
   }
   EXPECT_EQ(schemas::kNanoUsdMax, charges.run_max());
   for (Charges::Call& call : calls) charges.answer(call, true);
-  EXPECT_EQ(schemas::kNanoUsdMax, charges.total());
+  EXPECT_EQ(schemas::kNanoUsdMax, charges.total().cost);
   charges.set_cost(calls[0], 5);
-  EXPECT_EQ(schemas::kNanoUsdMax, charges.total());
+  EXPECT_EQ(schemas::kNanoUsdMax, charges.total().cost);
 }
 
 TEST(CostOf, CountsEachTokenWithTheDearestNameThatItHas) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ai/inference/chat/chat.h"
+
 namespace millrace::inference {
 namespace {
 
@@ -206,17 +208,59 @@ TEST(ReplySchema, OnlyAnswersThatAreOverAndTheModelsOwnAreChecked) {
   reply.choices[0].content = "{}";
   reply.choices[0].finish_reason = reply.choices[1].finish_reason = "stop";
   reply.choices[1].content = "no";
-  EXPECT_FALSE(schema->check(reply));
+  EXPECT_FALSE(schema->check(reply, {.format = true}));
   for (const char* reason : {"length", "content_filter", "tool_calls"}) {
     reply.choices[1].finish_reason = reason;
-    EXPECT_TRUE(schema->check(reply)) << reason;
+    EXPECT_TRUE(schema->check(reply, {.format = true})) << reason;
   }
   reply.choices[1].finish_reason = "stop";
   reply.choices[1].refusal = "I will not";
-  EXPECT_TRUE(schema->check(reply));
+  EXPECT_TRUE(schema->check(reply, {.format = true}));
   reply.choices[1].refusal.reset();
   reply.choices[1].content.reset();
-  EXPECT_FALSE(schema->check(reply));
+  EXPECT_FALSE(schema->check(reply, {.format = true}));
+}
+
+Json tools_of(const Json& schema, bool strict) {
+  return {
+      {"tools", Json::array({{{"type", "function"},
+                              {"function", {{"name", "f"}, {"strict", strict}, {"parameters", schema}}}}})}};
+}
+
+TEST(ReplySchema, CallsOfStrictToolsAreChecked) {
+  const Json least = {{"type", "object"}, {"properties", {{"n", {{"minimum", 1}}}}}};
+  const auto schema = *ReplySchema::of(tools_of(least, true));
+  ASSERT_TRUE(schema);
+  EXPECT_TRUE(schema->available({.format = true, .calls = true}).calls);
+  EXPECT_FALSE(schema->available({.format = true, .calls = true}).format);
+  schemas::ChatReply reply;
+  reply.choices.resize(1);
+  reply.choices[0].finish_reason = "tool_calls";
+  const auto is_right = [&](const char* name, const char* arguments) {
+    reply.choices[0].tool_calls = {{.id = "c", .name = name, .arguments = arguments}};
+    return schema->check(reply, {.calls = true});
+  };
+  for (const char* right : {R"({"n": 1})", "{}", ""}) EXPECT_TRUE(is_right("f", right)) << right;
+  for (const char* wrong : {R"({"n": 0})", "[]", "{", "null"}) {
+    const base::Status status = is_right("f", wrong);
+    ASSERT_FALSE(status) << wrong;
+    EXPECT_EQ("tools", status.error().param);
+    EXPECT_TRUE(breaks_schema(status.error()));
+    EXPECT_TRUE(is_right("g", wrong)) << "another tool";
+    EXPECT_TRUE(schema->check(reply, {})) << "not asked for";
+  }
+  EXPECT_FALSE(is_right("f", R"({"n": 0})"));
+  reply.choices[0].finish_reason = "length";
+  EXPECT_TRUE(schema->check(reply, {.calls = true}));
+  EXPECT_FALSE(*ReplySchema::of(tools_of(least, false)));
+  EXPECT_FALSE(*ReplySchema::of(tools_of({{"type", "objekt"}}, true)));
+}
+
+TEST(ReplySchema, OneThatIsNotStrictIsThereIfItCanBeChecked) {
+  const auto loose = *ReplySchema::of(body_of({{"type", "object"}}, false));
+  ASSERT_TRUE(loose);
+  EXPECT_FALSE(loose->is_strict());
+  EXPECT_TRUE(schema_of(R"({"type":"object"})")->is_strict());
 }
 
 }  // namespace

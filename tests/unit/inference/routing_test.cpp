@@ -206,6 +206,16 @@ TEST(DefaultImageModel, TheSettingDecides) {
   EXPECT_NE(std::string::npos, none.error().message.find("images.default_model names 'x/nix'"));
 }
 
+TEST(DefaultImageModel, IsOneThatTheKeyMayUse) {
+  const ModelSettings settings =
+      testing::models({row("x/gpt-image-2", "openai"), row("y/dall-e-2", "openai")});
+  const auto chosen = [&](const char* allowed) {
+    return default_image_model(Registry(settings), false, schemas::AllowList{{allowed}}).value();
+  };
+  EXPECT_EQ("x/gpt-image-2", chosen("x/*"));
+  EXPECT_EQ("y/dall-e-2", chosen("y/*"));
+}
+
 TEST(DefaultImageModel, WithARowOfDallE2ItIsThatOfTheApi) {
   ModelSettings settings = testing::models({row("x/gpt-image-2", "openai"), row("x/gpt-image-1", "openai"),
                                             row("x/dall-e-2", "openai"), row("x/gpt-4o", "openai")});

@@ -130,4 +130,11 @@ inline ModelRow upstream_row(const std::string& name, const ScriptedUpstream& up
   return made;
 }
 
+inline ModelRow priced_row(const std::string& name, const ScriptedUpstream& upstream,
+                           const std::string& provider = "openai") {
+  ModelRow row = upstream_row(name, upstream, provider);
+  row.price = Price{.prompt = 1, .completion = 2};
+  return row;
+}
+
 }  // namespace millrace::inference::testing

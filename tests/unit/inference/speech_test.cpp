@@ -345,7 +345,7 @@ TEST(LocalSpeechCost, AnAnswerCostsItsCharactersIfTheConfigurationSaysSo) {
   engine.finish({});
   ASSERT_TRUE(ear.ended());
   ASSERT_TRUE(*ear.end);
-  EXPECT_EQ(15'000'000, (*ear.end)->charged);
+  EXPECT_EQ(15'000'000, (*ear.end)->charged.cost);
   EXPECT_DOUBLE_EQ(0.015, (*ear.end)->cost_usd.value());
   EXPECT_EQ(15'000'000, dependencies.media.max_cost(saying("millrace/flite")).max);
 }
@@ -377,7 +377,7 @@ TEST(LocalSpeechCost, ACallThatIsRefusedOrFailsCostsNothing) {
     ASSERT_EQ(1u, asked.size());
     EXPECT_EQ(15'000'000, asked[0].max);
     EXPECT_EQ(goes, static_cast<bool>(engine.audio));
-    dependencies.on_loop([&] { EXPECT_EQ(0, run->charged()); });
+    dependencies.on_loop([&] { EXPECT_EQ(0, run->charged().cost); });
   }
 }
 
@@ -389,7 +389,7 @@ TEST(LocalSpeechCost, ACallThatIsCancelledIsChargedInFull) {
   dependencies.on_loop([&] { run->cancel(); });
   engine.finish(base::error(Code::kJobCancelled, "stopped"));
   dependencies.on_loop([] {});
-  dependencies.on_loop([&] { EXPECT_EQ(15'000'000, run->charged()); });
+  dependencies.on_loop([&] { EXPECT_EQ(15'000'000, run->charged().cost); });
 }
 
 }  // namespace

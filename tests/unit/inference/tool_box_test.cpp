@@ -14,8 +14,8 @@ using schemas::Json;
 // Returns `bytes` bytes at each call.
 class Talker final : public ToolServer {
  public:
-  Talker(std::size_t bytes, int& called, int left_out)
-      : bytes_(bytes), called_(called), left_out_(left_out) {}
+  Talker(std::size_t bytes, int& called, int left_out, std::size_t picture)
+      : bytes_(bytes), called_(called), left_out_(left_out), picture_(picture) {}
   net::Task<base::Result<McpTools>> list_tools(net::Cancel&) override {
     McpTools listed;
     McpTool& tool = listed.tools.emplace_back();
@@ -28,6 +28,7 @@ class Talker final : public ToolServer {
     ++called_;
     McpOutcome outcome;
     outcome.text.assign(bytes_, 'x');
+    if (picture_ > 0) outcome.pictures.emplace_back(picture_, 'p');
     co_return outcome;
   }
   void close() override {}
@@ -36,6 +37,7 @@ class Talker final : public ToolServer {
   std::size_t bytes_;
   int& called_;
   int left_out_;
+  std::size_t picture_;
 };
 
 struct Box : ::testing::Test {
@@ -55,7 +57,7 @@ struct Box : ::testing::Test {
   }
   void run(std::size_t bytes, std::vector<std::size_t> turns) {
     const MakeToolServer servers = [&](McpEndpoint) {
-      return std::make_unique<Talker>(bytes, called, left_out);
+      return std::make_unique<Talker>(bytes, called, left_out, picture);
     };
     shared.emplace(Chat::Dependencies{loop, client, guard, pool, metrics, servers}, models, ChatOptions());
     std::promise<void> ended;
@@ -80,6 +82,7 @@ struct Box : ::testing::Test {
   schemas::ToolReport report;
   std::vector<std::vector<schemas::ToolResult>> results;
   int called = 0, left_out = 0;
+  std::size_t picture = 0;  // bytes of the picture in each result
 };
 
 TEST_F(Box, CallsBeyondTheBoundOfATurnAreAnsweredWithAnErrorThatNamesIt) {
@@ -99,6 +102,19 @@ TEST_F(Box, ResultsBeyondTheBytesOfARequestAreErrorsOverAllTurns) {
   EXPECT_EQ(2u, errors());
   EXPECT_EQ(4, called);
   EXPECT_NE(std::string::npos, results.at(1).at(2).text.find("at most 8 MiB")) << results[1][2].text;
+}
+
+TEST_F(Box, PicturesHaveABoundOfTheirOwnAndTheirTextStays) {
+  picture = ToolBox::kPictureBytesMax / 4;
+  run(1, {3, 3});
+  EXPECT_EQ(0u, errors());
+  EXPECT_EQ(6, called);
+  const auto pictures = [&](std::size_t turn, std::size_t i) {
+    return results.at(turn).at(i).pictures.size();
+  };
+  EXPECT_EQ(1u, pictures(1, 0));
+  EXPECT_EQ(0u, pictures(1, 1));
+  EXPECT_EQ("x", results.at(1).at(2).text);
 }
 
 TEST_F(Box, ToolsThatAreLeftOutAreOneErrorOfTheirServerAndTheOthersAreOffered) {

@@ -5,6 +5,7 @@
 #include "ai/inference/chat/chat.h"
 #include "platform/net/http/http_task.h"
 #include "tests/unit/inference/chat_fixture.h"
+#include "tests/unit/inference/scripted_upstream.h"
 
 // Requests with server-side tools. mock/chat answers them, and calls a tool if the message names it.
 namespace millrace::inference {
@@ -47,18 +48,19 @@ MakeToolServer fakes() {
 }
 
 schemas::ChatRequest with_server(const std::string& name, const std::string& text) {
-  auto asked = request("mock/chat", text);
-  asked.mcp_servers = {{.slug = "", .version = "", .url = "https://" + name + ".example/mcp", .name = name}};
-  return asked;
+  auto chat_request = request("mock/chat", text);
+  chat_request.mcp_servers = {
+      {.slug = "", .version = "", .url = "https://" + name + ".example/mcp", .name = name}};
+  return chat_request;
 }
 
 struct ToolLoop : ::testing::Test {
   ChatFixture dependencies{mock_settings(), ChatFixture::quick(), fakes()};
-  Received heard;
+  Received received;
 };
 
 TEST_F(ToolLoop, AServersToolIsRunAndItsResultAnswersWithTheUsageOfAllTurns) {
-  const auto end = dependencies.answer(with_server("eye", "eye__look now"), heard);
+  const auto end = dependencies.answer(with_server("eye", "eye__look now"), received);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("The tool said: eye has seen it", end->reply.choices.at(0).content);
   EXPECT_EQ(std::vector<std::string>{"eye__look"}, end->reply.tools.executed);
@@ -67,40 +69,72 @@ TEST_F(ToolLoop, AServersToolIsRunAndItsResultAnswersWithTheUsageOfAllTurns) {
   EXPECT_EQ("look", end->reply.tools.results[0].tool_name);
   EXPECT_EQ(R"({"at":"eye__look now"})", end->reply.tools.results[0].arguments);
   EXPECT_GT(end->reply.usage->prompt, 2 + 2);
-  EXPECT_EQ(2, heard.heads.at(0).attempts);
-  EXPECT_EQ(2, heard.sendings);
+  EXPECT_EQ(2, received.heads.at(0).attempts);
+  EXPECT_EQ(2, received.sendings);
 }
 
 TEST_F(ToolLoop, AStreamShowsNoCallOfOursAndFinishesOnce) {
-  auto asked = with_server("eye", "eye__look now");
-  asked.stream = true;
-  const auto end = dependencies.answer(asked, heard);
+  auto chat_request = with_server("eye", "eye__look now");
+  chat_request.stream = true;
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_TRUE(end) << end.error().message;
-  EXPECT_EQ("The tool said: eye has seen it", heard.text());
-  EXPECT_EQ(std::vector<std::string>{"stop"}, heard.finishes());
-  for (const auto& piece : heard.pieces) EXPECT_TRUE(piece.tool_calls.empty());
+  EXPECT_EQ("The tool said: eye has seen it", received.text());
+  EXPECT_EQ(std::vector<std::string>{"stop"}, received.finishes());
+  for (const auto& piece : received.pieces) EXPECT_TRUE(piece.tool_calls.empty());
   EXPECT_EQ(2, end->reply.tools.turns);
   EXPECT_TRUE(end->reply.choices.empty());
 }
 
+TEST(ToolLoopOfAnthropic, APausedTurnGoesOnBeforeItsToolsAreRun) {
+  const auto message = [](const std::string& content, const std::string& reason) {
+    return testing::http(200, R"({"content":)" + content + R"(,"stop_reason":")" + reason +
+                                  R"(","usage":{"input_tokens":10,"output_tokens":2}})");
+  };
+  const std::string paused =
+      R"([{"type":"text","text":"I search."},)"
+      R"({"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"q"}}])";
+  const std::string calls = R"([{"type":"web_search_tool_result","tool_use_id":"s","content":[]},)"
+                            R"({"type":"text","text":" I look."},)"
+                            R"({"type":"tool_use","id":"t","name":"eye__look","input":{}}])";
+  testing::ScriptedUpstream upstream({message(paused, "pause_turn"), message(calls, "tool_use"),
+                                      message(R"([{"type":"text","text":"done"}])", "end_turn")});
+  ChatFixture dependencies(testing::models({testing::upstream_row("a/m", upstream, "anthropic")}),
+                           ChatFixture::quick(), fakes());
+  Received received;
+  auto chat_request = with_server("eye", "look");
+  chat_request.models = {"a/m"};
+  chat_request.body["web_search_options"] = schemas::Json::object();
+  const auto end = dependencies.answer(chat_request, received);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ("I search. I look.\n\ndone", end->reply.choices.at(0).content);
+  EXPECT_EQ(2, end->reply.tools.turns);
+  ASSERT_EQ(3u, upstream.bodies().size());
+  const schemas::Json last = schemas::Json::parse(upstream.bodies()[2])["messages"];
+  schemas::Json expected = schemas::Json::parse(paused);
+  for (const auto& block : schemas::Json::parse(calls)) expected.push_back(block);
+  ASSERT_EQ(3u, last.size());
+  EXPECT_EQ(expected, last[1]["content"]);
+  EXPECT_EQ("t", last[2]["content"][0]["tool_use_id"]);
+}
+
 TEST_F(ToolLoop, WithoutExecutionTheCallGoesToTheClient) {
-  auto asked = with_server("eye", "eye__look now");
-  asked.execute_tools = false;
-  asked.stream = true;
-  const auto end = dependencies.answer(asked, heard);
+  auto chat_request = with_server("eye", "eye__look now");
+  chat_request.execute_tools = false;
+  chat_request.stream = true;
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_TRUE(end);
-  EXPECT_EQ(std::vector<std::string>{"tool_calls"}, heard.finishes());
-  ASSERT_FALSE(heard.pieces.empty());
-  ASSERT_EQ(1u, heard.pieces[0].tool_calls.size());
-  EXPECT_EQ("eye__look", heard.pieces[0].tool_calls[0].name);
-  EXPECT_EQ(0, heard.pieces[0].tool_calls[0].index);
+  EXPECT_EQ(std::vector<std::string>{"tool_calls"}, received.finishes());
+  ASSERT_FALSE(received.pieces.empty());
+  ASSERT_EQ(1u, received.pieces[0].tool_calls.size());
+  EXPECT_EQ("eye__look", received.pieces[0].tool_calls[0].name);
+  EXPECT_EQ(0, received.pieces[0].tool_calls[0].index);
   EXPECT_TRUE(end->reply.tools.executed.empty());
 }
 
 TEST_F(ToolLoop, AtMaxTurnsTheCallsThatWereNotRunAreReturned) {
-  auto asked = with_server("eye", "eye__look now");
-  asked.max_turns = 1;
-  const auto end = dependencies.answer(asked, heard);
+  auto chat_request = with_server("eye", "eye__look now");
+  chat_request.max_turns = 1;
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_TRUE(end);
   EXPECT_EQ("tool_calls", end->reply.choices.at(0).finish_reason);
   EXPECT_EQ(1u, end->reply.choices[0].tool_calls.size());
@@ -109,9 +143,9 @@ TEST_F(ToolLoop, AtMaxTurnsTheCallsThatWereNotRunAreReturned) {
 }
 
 TEST_F(ToolLoop, AServerThatFailsIsReportedAndTheRequestContinuesWithoutIt) {
-  auto asked = with_server("bad", "hello");
-  asked.mcp_servers.push_back({.slug = "nobody", .version = "", .url = "", .name = ""});
-  const auto end = dependencies.answer(asked, heard);
+  auto chat_request = with_server("bad", "hello");
+  chat_request.mcp_servers.push_back({.slug = "nobody", .version = "", .url = "", .name = ""});
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("hello", end->reply.choices.at(0).content);
   ASSERT_EQ(2u, end->reply.tools.errors.size());
@@ -122,20 +156,20 @@ TEST_F(ToolLoop, AServerThatFailsIsReportedAndTheRequestContinuesWithoutIt) {
 }
 
 TEST_F(ToolLoop, ACallThatIsLostIsSentToTheModelAsAnError) {
-  const auto end = dependencies.answer(with_server("broken", "broken__look"), heard);
+  const auto end = dependencies.answer(with_server("broken", "broken__look"), received);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("The tool said: Error: connection lost", end->reply.choices.at(0).content);
   EXPECT_TRUE(end->reply.tools.results.at(0).is_error);
 }
 
 TEST_F(ToolLoop, AClientsOwnToolIsReturnedWhileServersStandBy) {
-  auto asked = with_server("eye", "use get_weather");
-  asked.body["tools"] = {testing::tool("get_weather")};
-  asked.stream = true;
-  const auto end = dependencies.answer(asked, heard);
+  auto chat_request = with_server("eye", "use get_weather");
+  chat_request.body["tools"] = {testing::tool("get_weather")};
+  chat_request.stream = true;
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_TRUE(end);
-  EXPECT_EQ("get_weather", heard.pieces.at(0).tool_calls.at(0).name);
-  EXPECT_EQ(std::vector<std::string>{"tool_calls"}, heard.finishes());
+  EXPECT_EQ("get_weather", received.pieces.at(0).tool_calls.at(0).name);
+  EXPECT_EQ(std::vector<std::string>{"tool_calls"}, received.finishes());
 }
 
 // A server whose tool call ends only when the run is cancelled.
@@ -164,18 +198,18 @@ struct SlowTools : ::testing::Test {
     SlowTools& seen_;
   };
   void begin(bool stream) {
-    auto asked = with_server("eye", "eye__look now");
-    asked.stream = stream;
-    dependencies.start(std::move(asked), heard);
+    auto chat_request = with_server("eye", "eye__look now");
+    chat_request.stream = stream;
+    dependencies.start(std::move(chat_request), received);
     ASSERT_TRUE(support::wait_until([&] { return called.load(); }));
   }
   std::size_t heads() {
-    const std::lock_guard lock(heard.mutex);
-    return heard.heads.size();
+    const std::lock_guard lock(received.mutex);
+    return received.heads.size();
   }
 
   std::atomic<bool> called{false}, closed{false};
-  Received heard;
+  Received received;
   ChatFixture dependencies{mock_settings(), ChatFixture::quick(),
                            [this](McpEndpoint) { return std::make_unique<Server>(*this); }};
 };
@@ -196,7 +230,7 @@ TEST_F(SlowTools, AStoppedChatHasNoRunLeftAndHasClosedItsServers) {
   begin(true);
   EXPECT_TRUE(dependencies.chat.stop());
   EXPECT_TRUE(closed);
-  EXPECT_FALSE(heard.end);
+  EXPECT_FALSE(received.end);
   EXPECT_TRUE(dependencies.chat.stop());
 }
 

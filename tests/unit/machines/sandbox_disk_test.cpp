@@ -221,7 +221,39 @@ class ReadOnlyDiskTest : public SandboxImageTest {
     const auto done = process::capture(spawner_, std::move(command), {});
     ASSERT_TRUE(done && done->exit.ok()) << (done ? done->err : done.error().message);
   }
+  Sandbox::Options options() const override {
+    Sandbox::Options options = SandboxImageTest::options();
+    options.on_disk = [this](const base::Uuid&, bool is_writable) { reports_ += is_writable ? 'w' : 'r'; };
+    return options;
+  }
+  mutable std::string reports_;  // "r": read-only, "w": whole again
 };
+
+TEST_F(ReadOnlyDiskTest, IsReportedAndSoIsItsRepair) {
+  output_of("echo kept > file");
+  EXPECT_EQ(reports_, "w");
+  make_read_only();
+  EXPECT_EQ(run(shell("echo x > file")).end.exit_code, 0);
+  EXPECT_EQ(reports_, "wrw") << "nothing else ran: it was repaired for this command";
+  Running other(*sandbox_, shell("echo up; exec sleep 600"));
+  ASSERT_TRUE(other.says("up"));
+  make_read_only();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run(shell("true")).end.how, How::kNotRoutable);
+  EXPECT_EQ(reports_, "wrwr");
+  other.stop.kill();
+  other.end();
+  output_of("echo x > file");
+  EXPECT_EQ(reports_, "wrwrw");
+}
+
+TEST_F(ReadOnlyDiskTest, ThatTurnsReadOnlyUnderACommandIsReportedAtItsEnd) {
+  Running command(*sandbox_, shell("echo up; exec sleep 600"));
+  ASSERT_TRUE(command.says("up"));
+  make_read_only();
+  command.stop.stop();
+  command.end();
+  EXPECT_EQ(reports_, "wr");
+}
 
 TEST_F(ReadOnlyDiskTest, IsRepairedForTheNextCommand) {
   output_of("echo kept > file");

@@ -108,6 +108,50 @@ TEST_F(PlainSandboxTest, ALimitThatItsSignalNamesIsNamed) {
   EXPECT_THAT(large.end.limit->message, testing::HasSubstr("1024 MiB"));
 }
 
+class SmallFilesTest : public SandboxTest {
+ protected:
+  Sandbox::Options options() const override {
+    Sandbox::Options options = SandboxTest::options();
+    options.file_bytes = 1 << 20;
+    return options;
+  }
+};
+
+TEST_F(SmallFilesTest, AFileThatAChildOfAShellCannotGrowIsNamed) {
+  for (const char* const folder : {"/workspace/deep/er", "/artifacts/deep/er"}) {
+    const Ran full = run(shell("mkdir -p " + std::string(folder) + "; cd " + folder + "; yes > f"));
+    EXPECT_EQ(full.end.exit_code, 128 + SIGXFSZ) << full.err;
+    ASSERT_TRUE(full.end.limit) << folder;
+    EXPECT_EQ(full.end.limit->code, base::Code::kOutOfDisk);
+    EXPECT_EQ(full.end.limit->message,
+              "a command may write files of at most 1 MiB, and a file reached this size");
+  }
+  run(shell("touch -d 2001-01-01 deep/er/f"));
+  const Ran chosen = run(shell("exit 153"));
+  EXPECT_EQ(chosen.end.exit_code, 153);
+  EXPECT_FALSE(chosen.end.limit) << "the full file is of an earlier command";
+  const Ran own = run(shell("ulimit -f 1; (yes > small); exit $?"));
+  EXPECT_EQ(own.end.exit_code, 153) << own.err;
+  EXPECT_FALSE(own.end.limit) << "the command has set this limit itself";
+}
+
+TEST_F(SmallFilesTest, AProcessLeftBehindThatReachesTheFileSizeIsNamed) {
+  const Ran ran =
+      run(shell("mkfifo pid; (sh -c 'echo $$ > pid; exec yes > f' &); read -r p < pid; "
+                "while kill -0 $p 2>/dev/null; do :; done; exit 7"));
+  EXPECT_EQ(ran.end.exit_code, 7) << ran.err;
+  ASSERT_TRUE(ran.end.limit);
+  EXPECT_EQ(ran.end.limit->code, base::Code::kOutOfDisk);
+}
+
+TEST_F(PlainSandboxTest, ProcessorTimeThatAChildOfAShellUsedUpIsNamed) {
+  const Ran busy = run(shell("(ulimit -S -t 1; while :; do :; done); exit $?"));
+  EXPECT_EQ(busy.end.exit_code, 128 + SIGXCPU) << busy.err;
+  ASSERT_TRUE(busy.end.limit);
+  EXPECT_EQ(busy.end.limit->code, base::Code::kCpuTimeExceeded);
+  EXPECT_FALSE(run(shell("exit 152")).end.limit);
+}
+
 TEST_F(SandboxLimitsTest, FilesInTmpCountAsMemory) {
   CommandRequest order =
       shell("head -c 60000000 /dev/zero > /tmp/a && head -c 60000000 /dev/zero > /dev/shm/b");

@@ -56,6 +56,43 @@ TEST(AnthropicMessages, ResultsOfToolsAreOneUserTurnThatTheyBegin) {
           {"type": "tool_result", "tool_use_id": "b"}, {"type": "text", "text": "and?"}]}])"));
 }
 
+TEST(AnthropicMessages, ATurnThatWasPausedGoesBackAsItCame) {
+  const Json blocks =
+      Json::parse(R"([{"type": "text", "text": "a", "citations": [{"url": "https://a.example"}]},
+      {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "later_kind", "x": 1}])");
+  const std::string state = Json{{"provider", "anthropic"}, {"blocks", blocks}}.dump();
+  Json message = {{"role", "assistant"}, {std::string(schemas::kReasoningStateMember), state}};
+  const auto content = [&] { return turns(Json::array({message}).dump())[1]["content"]; };
+  EXPECT_EQ(content(), blocks);
+  message["content"] = "ab";  // of the joined answer
+  message["tool_calls"] =
+      Json::parse(R"([{"id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}])");
+  message[schemas::kReasoningStateMember] = joined_turn(state, "", "b");
+  Json expected = blocks;
+  expected.push_back({{"type", "text"}, {"text", "b"}});
+  expected.push_back({{"type", "tool_use"}, {"id", "t"}, {"name", "f"}, {"input", Json::object()}});
+  EXPECT_EQ(content(), expected);
+}
+
+TEST(AnthropicMessages, TheStateOfAPausedTurnIsJoinedWithThatOfItsRest) {
+  const auto state = [](const Json& blocks) {
+    return Json{{"provider", "anthropic"}, {"blocks", blocks}}.dump();
+  };
+  const Json thought = {{"type", "thinking"}, {"thinking", "t"}, {"signature", "s"}},
+             place = {{"type", "text"}};
+  const Json first = {{"type", "text"}, {"text", "a"}}, call = {{"type", "tool_use"}, {"id", "t"}};
+  const auto joined = [&](const Json& later, std::string_view text) {
+    return Json::parse(
+        joined_turn(state(Json::array({first})), later.is_null() ? "" : state(later), text))["blocks"];
+  };
+  const Json said = {{"type", "text"}, {"text", "b"}};
+  EXPECT_EQ(joined(Json::array({thought, place, call, place}), "b"),
+            Json::array({first, thought, said, call}));
+  EXPECT_EQ(joined(Json::array({thought, place}), ""), Json::array({first, thought}));
+  EXPECT_EQ(joined(nullptr, "b"), Json::array({first, said}));
+  EXPECT_EQ(joined(nullptr, ""), Json::array({first}));
+}
+
 TEST(AnthropicMessages, AConversationBeginsWithTheUser) {
   const Json sent = turns(R"([{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "u"}])");
   EXPECT_EQ(sent.size(), 3U);
@@ -110,6 +147,17 @@ TEST(AnthropicMessages, SoundAndOddPartsAreRefused) {
       {"type": "image_url", "image_url": {"url": "data:image/png,raw"}}]}]})")
                 .code,
             base::Code::kInvalidField);
+}
+
+TEST(AnthropicMessages, TheNameOfAFileThatIsNoTextIsCutBetweenCharacters) {
+  std::string name = "a";
+  for (int i = 0; i < 100; ++i) name += "ü";
+  const base::Error error =
+      refused(kModel, R"({"messages": [{"role": "user", "content": [
+      {"type": "file", "file": {"filename": ")" +
+                          name + R"(", "file_data": "data:text/plain;base64,/w=="}}]}]})");
+  EXPECT_NE(error.message.find("the file '" + name.substr(0, 127) + "' is"), std::string::npos)
+      << error.message;
 }
 
 TEST(AnthropicMessages, NamesAndDetailAreReported) {

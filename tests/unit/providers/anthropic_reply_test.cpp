@@ -20,8 +20,8 @@ schemas::ChatReply answer(const std::string& content, const std::string& more) {
   EXPECT_TRUE(read.has_value());
   return read ? *std::move(read) : schemas::ChatReply{};
 }
-std::string reason(const std::string& said) {
-  return answer("[]", R"("stop_reason": ")" + said + "\"").choices.at(0).finish_reason;
+std::string reason(const std::string& given) {
+  return answer("[]", R"("stop_reason": ")" + given + "\"").choices.at(0).finish_reason;
 }
 
 TEST(AnthropicReply, TextIsOneContentWhateverItsBlocks) {
@@ -51,11 +51,19 @@ TEST(AnthropicReply, CallsHaveTheirArgumentsAsText) {
 TEST(AnthropicReply, EveryStopReasonHasItsFinishReason) {
   EXPECT_EQ(reason("end_turn"), "stop");
   EXPECT_EQ(reason("stop_sequence"), "stop");
-  EXPECT_EQ(reason("pause_turn"), "stop");
+  EXPECT_EQ(reason("pause_turn"), "length") << "nothing to continue";
   EXPECT_EQ(reason("max_tokens"), "length");
   EXPECT_EQ(reason("model_context_window_exceeded"), "length");
   EXPECT_EQ(reason("tool_use"), "tool_calls");
   EXPECT_EQ(reason("refusal"), "content_filter");
+}
+
+TEST(AnthropicReply, APausedTurnHasAllItsBlocksAsItsState) {
+  const std::string blocks = R"([{"type":"text","text":"a","citations":null},{"type":"later_kind","x":[1]}])";
+  const auto read = answer(blocks, R"("stop_reason": "pause_turn")");
+  EXPECT_EQ(read.choices[0].finish_reason, kPausedTurn);
+  EXPECT_EQ(read.choices[0].content, "a");
+  EXPECT_EQ(Json::parse(read.choices[0].reasoning_state)["blocks"], Json::parse(blocks));
 }
 
 TEST(AnthropicReply, AnAnswerWithoutBlocksIsEmptyContent) {

@@ -78,12 +78,34 @@ TEST(AnthropicRequest, StopSequencesOfWhiteSpaceAloneAreLeftOut) {
 }
 
 TEST(AnthropicRequest, AFormatIsSentToModelsThatKnowIt) {
-  const std::string asked =
-      R"({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}})";
-  EXPECT_EQ(sent_of(target_of("anthropic", "claude-haiku-4-5"), asked)["output_config"],
-            schemas::Json::parse(R"({"format": {"type": "json_schema", "schema": {"type": "object"}}})"));
-  EXPECT_EQ(dropped_of(kClassic, asked), "response_format");
+  const std::string chosen =
+      R"({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object",
+      "properties": {"q": {"type": "string"}}}}}})";
+  EXPECT_EQ(sent_of(target_of("anthropic", "claude-haiku-4-5"), chosen)["output_config"],
+            schemas::Json::parse(R"({"format": {"type": "json_schema", "schema": {"type": "object",
+      "properties": {"q": {"type": "string"}}, "additionalProperties": false}}})"));
   EXPECT_EQ(dropped_of(kClassic, R"({"response_format": {"type": "text"}})"), "");
+}
+
+TEST(AnthropicRequest, AFormatThatCannotBeSentIsInTheSystemPrompt) {
+  schemas::Json wide = {{"type", "object"}, {"properties", schemas::Json::object()}};
+  for (int i = 0; i < 25; ++i) wide["properties"]["p" + std::to_string(i)] = {{"type", "string"}};
+  const auto itself = schemas::Json::parse(R"({"type": "object", "properties": {"next": {"$ref": "#"}}})");
+  const Target recent = target_of("anthropic", "claude-sonnet-4-5");
+  for (const auto& [target, schema] :
+       {std::pair(recent, wide), std::pair(recent, itself), std::pair(kClassic, itself)}) {
+    const schemas::Json format = {{"name", "n"}, {"strict", true}, {"schema", schema}};
+    schemas::Json body = {{"response_format", {{"type", "json_schema"}, {"json_schema", format}}}};
+    body["messages"] = {{{"role", "system"}, {"content", "Be brief."}}, {{"role", "user"}, {"content", "x"}}};
+    const schemas::Json wire = sent_of(target, body.dump());
+    EXPECT_FALSE(wire.contains("output_config"));
+    ASSERT_EQ(wire["system"].size(), 2U);
+    EXPECT_TRUE(wire["system"][1]["text"].get<std::string>().ends_with(" JSON Schema: " + schema.dump()));
+    EXPECT_EQ(dropped_of(target, body.dump()), "response_format;clamped");
+    body.erase("messages");
+    EXPECT_EQ(sent_of(target, body.dump())["system"].size(), 1U);
+  }
+  EXPECT_EQ(dropped_of(recent, R"({"response_format": {"type": "json_object"}})"), "response_format");
 }
 
 schemas::Json user_id(const std::string& parameter, const std::string& user) {

@@ -36,7 +36,7 @@ struct Received {
   std::string content, reasoning, finish, reasoning_state;
   std::map<int, schemas::ToolCall> calls;
 };
-Received heard(const Streamed& stream) {
+Received collected(const Streamed& stream) {
   Received all;
   for (const schemas::ChatPiece& piece : stream.pieces) {
     all.content += piece.content.value_or("");
@@ -109,7 +109,7 @@ TEST(AnthropicStream, CallsAreCountedWithoutTheServersOwn) {
                                 add(2, R"({"type":"input_json_delta","partial_json":"1}"})"), close(2),
                                 open(3, R"({"type":"tool_use","id":"t2","name":"g","input":{}})"), close(3),
                                 end("tool_use"), kStop});
-  const Received all = heard(read);
+  const Received all = collected(read);
   ASSERT_EQ(all.calls.size(), 2U);
   EXPECT_EQ(all.calls.at(0).id, "t1");
   EXPECT_EQ(all.calls.at(0).arguments, R"({"a":1})");
@@ -119,24 +119,86 @@ TEST(AnthropicStream, CallsAreCountedWithoutTheServersOwn) {
   EXPECT_EQ(all.content, "");
 }
 
+TEST(AnthropicStream, TheFinishReasonComesLast) {
+  const std::vector<std::string> early = {kStart, end("end_turn"),
+                                          open(0, R"({"type":"text","text":"late"})"), close(0)};
+  std::vector<std::string> whole = early;
+  whole.push_back(kStop);
+  for (const auto& events : {early, whole}) {
+    const Streamed read = stream(events);
+    EXPECT_TRUE(read.complete);
+    ASSERT_EQ(read.pieces.size(), 2U);
+    EXPECT_EQ(read.pieces[0].content, "late");
+    EXPECT_EQ(read.pieces[0].finish_reason, "");
+    EXPECT_EQ(read.pieces[1].finish_reason, "stop");
+  }
+}
+
+// `keeps`: the request has a tool that Anthropic runs.
+Streamed paused(bool keeps, const std::vector<std::string>& data) {
+  const auto reader = translation(Family::kAnthropic).stream_reader(kModel);
+  if (keeps) reader->keep_turn();
+  Streamed out;
+  for (std::string text : data) {
+    std::erase(text, '\n');
+    out.status = reader->read({.id = {}, .event = "message", .data = text}, out.pieces);
+    EXPECT_TRUE(out.status) << text;
+  }
+  out.complete = reader->complete(1);
+  if (out.complete) reader->end(out.pieces);
+  return out;
+}
+
+TEST(AnthropicStream, APausedTurnHasAllItsBlocksAsItsState) {
+  const std::vector<std::string> events = {
+      kStart,
+      open(0, R"({"type":"thinking","thinking":"","signature":""})"),
+      add(0, R"({"type":"thinking_delta","thinking":"hm"})"),
+      add(0, R"({"type":"signature_delta","signature":"sig"})"),
+      close(0),
+      open(1, R"({"type":"text","text":"","citations":[]})"),
+      add(1, R"({"type":"text_delta","text":"a"})"),
+      add(1, R"({"type":"text_delta","text":"b"})"),
+      add(1, R"({"type":"citations_delta","citation":{"url":"https://a.example"}})"),
+      close(1),
+      open(2, R"({"type":"later_tool_result","content":[7]})"),
+      close(2),
+      open(3, R"({"type":"server_tool_use","id":"s","name":"web_search","input":{}})"),
+      add(3, R"({"type":"input_json_delta","partial_json":"{\"q\":"})"),
+      add(3, R"({"type":"input_json_delta","partial_json":"1}"})"),
+      end("pause_turn"),
+      kStop};  // the last block was not closed
+  const Received all = collected(paused(true, events));
+  EXPECT_EQ(all.finish, kPausedTurn);
+  EXPECT_EQ(Json::parse(all.reasoning_state)["blocks"],
+            Json::parse(R"([{"type":"thinking","thinking":"hm","signature":"sig"},
+                {"type":"text","text":"ab","citations":[{"url":"https://a.example"}]},
+                {"type":"later_tool_result","content":[7]},
+                {"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}}])"));
+  const Received unkept = collected(paused(false, events));
+  EXPECT_EQ(unkept.finish, "length");
+  EXPECT_EQ(unkept.content, "ab");
+  EXPECT_EQ(collected(paused(true, {kStart, end("pause_turn"), kStop})).finish, "length");
+}
+
 TEST(AnthropicStream, ArgumentsThatAreCutOffStayAsTheyAre) {
   const Received all =
-      heard(stream({kStart, open(0, R"({"type":"tool_use","id":"t1","name":"f","input":{}})"),
-                    add(0, R"({"type":"input_json_delta","partial_json":"{\"a\": \"x"})"), close(0),
-                    end("max_tokens"), kStop}));
+      collected(stream({kStart, open(0, R"({"type":"tool_use","id":"t1","name":"f","input":{}})"),
+                        add(0, R"({"type":"input_json_delta","partial_json":"{\"a\": \"x"})"), close(0),
+                        end("max_tokens"), kStop}));
   EXPECT_EQ(all.calls.at(0).arguments, R"({"a": "x)");
   EXPECT_EQ(all.finish, "length");
 }
 
 TEST(AnthropicStream, ThinkingIsReasoningAndItsSignatureIsKept) {
   const Received all =
-      heard(stream({kStart, open(0, R"({"type":"thinking","thinking":"","signature":""})"),
-                    add(0, R"({"type":"thinking_delta","thinking":"h"})"),
-                    add(0, R"({"type":"thinking_delta","thinking":"m"})"),
-                    add(0, R"({"type":"signature_delta","signature":"sig"})"), close(0),
-                    open(1, R"({"type":"redacted_thinking","data":"xx"})"), close(1),
-                    open(2, R"({"type":"text","text":""})"), add(2, R"({"type":"text_delta","text":"t"})"),
-                    close(2), end("end_turn"), kStop}));
+      collected(stream({kStart, open(0, R"({"type":"thinking","thinking":"","signature":""})"),
+                        add(0, R"({"type":"thinking_delta","thinking":"h"})"),
+                        add(0, R"({"type":"thinking_delta","thinking":"m"})"),
+                        add(0, R"({"type":"signature_delta","signature":"sig"})"), close(0),
+                        open(1, R"({"type":"redacted_thinking","data":"xx"})"), close(1),
+                        open(2, R"({"type":"text","text":""})"),
+                        add(2, R"({"type":"text_delta","text":"t"})"), close(2), end("end_turn"), kStop}));
   EXPECT_EQ(all.reasoning, "hm");
   EXPECT_EQ(all.content, "t");
   EXPECT_EQ(Json::parse(all.reasoning_state), Json::parse(R"({"provider": "anthropic", "blocks": [
@@ -145,7 +207,7 @@ TEST(AnthropicStream, ThinkingIsReasoningAndItsSignatureIsKept) {
 }
 
 TEST(AnthropicStream, ThinkingWithoutTextKeepsItsSignatureToo) {
-  const Received all = heard(
+  const Received all = collected(
       stream({kStart, open(0, R"({"type":"thinking","thinking":"","signature":""})"),
               add(0, R"({"type":"signature_delta","signature":"sig"})"), close(0), end("end_turn"), kStop}));
   EXPECT_NE(all.reasoning_state.find("sig"), std::string::npos);
@@ -155,7 +217,7 @@ TEST(AnthropicStream, AnErrorInTheMiddleHasItsCode) {
   const auto failed = [](const std::string& type) {
     const Streamed read = stream({kStart, open(0, R"({"type":"text","text":"a"})"),
                                   R"({"type":"error","error":{"type":")" + type + R"(","message":"why"}})"});
-    EXPECT_EQ(heard(read).content, "a");
+    EXPECT_EQ(collected(read).content, "a");
     EXPECT_FALSE(read.complete);
     return read.status ? base::Error{} : read.status.error();
   };
@@ -179,7 +241,8 @@ TEST(AnthropicStream, UnknownEventsAndStrayDeltasAreIgnored) {
       stream({kStart, R"({"type":"news"})", add(9, R"({"type":"text_delta","text":"x"})"), close(9),
               R"({"type":"content_block_start"})", R"({"type":"message_delta"})", kStop});
   EXPECT_TRUE(read.status);
-  EXPECT_TRUE(read.pieces.empty());
+  ASSERT_EQ(read.pieces.size(), 1U);
+  EXPECT_EQ(read.pieces[0].finish_reason, "stop");
   EXPECT_TRUE(read.complete);
 }
 
@@ -188,7 +251,7 @@ TEST(AnthropicStream, ItIsTheSameWhereverItIsCut) {
       testing::events_of({open(0, R"({"type":"text","text":""})"),
                           add(0, R"({"type":"text_delta","text":"größer 😀"})"), kStop});
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
-    EXPECT_EQ(heard(read_stream(kModel, bytes, cut)).content, "größer 😀") << cut;
+    EXPECT_EQ(collected(read_stream(kModel, bytes, cut)).content, "größer 😀") << cut;
   }
 }
 

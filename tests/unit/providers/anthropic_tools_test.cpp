@@ -21,10 +21,83 @@ Json with_tools(const std::string& more) { return sent_of(kModel, "{" + kTools +
 
 TEST(AnthropicTools, SchemasAreSentWhole) {
   EXPECT_EQ(with_tools("")["tools"], Json::parse(R"([
-      {"name": "f", "description": "d", "strict": true, "input_schema": {"$schema": "s", "type": "object",
+      {"name": "f", "description": "d", "strict": true, "input_schema": {"type": "object",
        "properties": {"q": {"type": "string"}}, "additionalProperties": false}},
       {"name": "g", "input_schema": {"type": "object", "properties": {}}}])"));
   EXPECT_FALSE(with_tools("").contains("tool_choice"));
+}
+
+Json one_tool(const std::string& parameters, const std::string& reported, bool is_strict = false) {
+  const std::string body = R"({"tools": [{"type": "function", "function": {"name": "f", "strict": )" +
+                           std::string(is_strict ? "true" : "false") + R"(, "parameters": )" + parameters +
+                           "}}]}";
+  EXPECT_EQ(dropped_of(kModel, body), reported) << parameters;
+  return sent_of(kModel, body)["tools"][0];
+}
+Json input(const std::string& parameters, const std::string& reported) {
+  return one_tool(parameters, reported)["input_schema"];
+}
+
+TEST(AnthropicTools, AUnionAtTheRootIsFoldedIntoOneObject) {
+  EXPECT_EQ(
+      input(R"({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+      "anyOf": [{"required": ["a"]}, {"required": ["b"]}]})",
+            "tools;clamped"),
+      Json::parse(R"({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}})"));
+  EXPECT_EQ(
+      input(
+          R"({"$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "properties": {"next": {"$ref": "#/$defs/A"}},
+      "required": ["next"]}}})",
+          "tools;clamped"),
+      Json::parse(R"({"type": "object", "properties": {"next": {"$ref": "#/$defs/A"}}, "required": ["next"],
+      "$defs": {"A": {"type": "object", "properties": {"next": {"$ref": "#/$defs/A"}}, "required": ["next"]}}})"));
+  EXPECT_EQ(input(R"({"allOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]},
+      {"oneOf": [{"properties": {"b": {"const": 1}}, "required": ["b", "c"]},
+                 {"properties": {"b": {"const": 2}, "c": {"type": "null"}}, "required": ["b"]}]}]})",
+                  "tools;clamped"),
+            Json::parse(R"({"type": "object", "properties": {"a": {"type": "string"}, "b": {"enum": [1, 2]},
+      "c": {"type": "null"}}, "required": ["a", "b"]})"));
+  EXPECT_EQ(input(R"({"anyOf": [{"$ref": "#"}, {"type": "null"}, false]})", "tools;clamped"),
+            Json::parse(R"({"type": "object", "properties": {}})"));
+}
+
+TEST(AnthropicTools, ASchemaThatIsNotValidIsMadeValid) {
+  EXPECT_EQ(
+      input(R"({"properties": {"a": {"type": "any", "required": true}, "b": null, "c": {"type": "STRING",
+      "enum": null}, "d": {"type": "array", "items": [{"type": "string"}]}, "e": {"$ref": "https://h/s"},
+      "f": {"type": "number", "exclusiveMinimum": true, "minimum": 1}}, "required": ["a", "a", 3]})",
+            ""),
+      Json::parse(R"({"type": "object", "properties": {"a": {}, "b": {}, "c": {"type": "string"},
+      "d": {"type": "array", "prefixItems": [{"type": "string"}]}, "e": {}, "f": {"type": "number", "minimum": 1}},
+      "required": ["a"]})"));
+}
+
+TEST(AnthropicTools, StrictSchemasLoseWhatAnthropicDoesNotCheck) {
+  EXPECT_EQ(
+      one_tool(R"({"type": "object", "properties": {"n": {"type": "integer", "minimum": 1, "maximum": 9},
+      "l": {"type": "array", "items": {"type": "string", "maxLength": 3}, "minItems": 1, "maxItems": 2,
+            "description": "A list."}, "e": {"type": "string", "pattern": "^[a-z]{2}$", "format": "uri-template"},
+      "o": {"type": "object", "properties": {"x": {"oneOf": [{"type": "string"}, {"type": "null"}]}}}}})",
+               "tools;clamped", true),
+      Json::parse(R"({"name": "f", "strict": true, "input_schema": {"type": "object", "properties": {
+      "n": {"type": "integer", "description": "Must be at least 1, at most 9."},
+      "l": {"type": "array", "items": {"type": "string", "description": "Must be at most 3 characters long."},
+            "minItems": 1, "description": "A list. Must be of at most 2 items."},
+      "e": {"type": "string", "pattern": "^[a-z]{2}$", "description": "Must be of the format uri-template."},
+      "o": {"type": "object", "properties": {"x": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+            "additionalProperties": false}}, "additionalProperties": false}})"));
+}
+
+TEST(AnthropicTools, WhatStrictSchemasCannotSayIsSentWithoutStrict) {
+  for (const char* member :
+       {R"({"type": "object"})", R"({"type": "object", "additionalProperties": {"type": "string"}})", "{}",
+        "true", R"({"$ref": "#"})",
+        R"({"type": "object", "properties": {"a": {"description": "anything"}}})"}) {
+    const std::string schema = R"({"type": "object", "properties": {"m": )" + std::string(member) + "}}";
+    const Json tool = one_tool(schema, "tools;clamped", true);
+    EXPECT_FALSE(tool.contains("strict")) << member;
+    EXPECT_EQ(tool["input_schema"]["properties"]["m"], Json::parse(member));
+  }
 }
 
 TEST(AnthropicTools, StrictIsReportedWhereTheModelHasIt) {
@@ -142,6 +215,74 @@ TEST(AnthropicThinking, ThinkingBetweenCallsNamesItsBeta) {
   const WireRequest wire = testing::sent(kModel, "{" + kTools + R"(, "thinking": {"type": "enabled"}})");
   const std::pair<std::string, std::string> beta = {"anthropic-beta", "interleaved-thinking-2025-05-14"};
   EXPECT_EQ(wire.headers.back(), beta);
+}
+
+// An object with this many optional members; `is_union`: each may be null.
+Json loose(int members, bool is_union = false) {
+  Json properties = Json::object();
+  for (int i = 0; i < members; ++i)
+    properties["p" + std::to_string(i)] = {{"type", is_union ? Json({"string", "null"}) : Json("string")}};
+  return {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
+}
+
+// Which of these strict tools go out as such: "10" for the first of two.
+std::string strict_ones(const std::vector<Json>& schemas, const Json& format = nullptr) {
+  Json body = {{"tools", Json::array()}};
+  for (const Json& schema : schemas)
+    body["tools"].push_back(
+        {{"type", "function"},
+         {"function",
+          {{"name", "f" + std::to_string(body["tools"].size())}, {"strict", true}, {"parameters", schema}}}});
+  if (!format.is_null())
+    body["response_format"] = {{"type", "json_schema"}, {"json_schema", {{"name", "n"}, {"schema", format}}}};
+  const WireRequest wire = testing::sent(kModel, body.dump());
+  std::string text;
+  const Json sent = Json::parse(wire.body);
+  for (const Json& tool : sent["tools"]) text += tool.contains("strict") ? '1' : '0';
+  EXPECT_EQ(wire.loosened_tools, text.find('0') != std::string::npos);
+  return text;
+}
+
+TEST(AnthropicTools, StrictToolsStayWithinTheLimitsOfARequest) {
+  EXPECT_EQ(strict_ones(std::vector<Json>(21, loose(1))), std::string(20, '1') + "0");
+  EXPECT_EQ(strict_ones({loose(24), loose(1)}), "10");
+  EXPECT_EQ(strict_ones({loose(25), loose(24)}), "01");
+  EXPECT_EQ(strict_ones({loose(16, true), loose(1, true), loose(8)}), "101");
+  EXPECT_EQ(strict_ones({loose(3), loose(2)}, loose(22)), "01") << "the format counts first";
+}
+
+TEST(AnthropicTools, ReferencesCountWhereTheyAre) {
+  Json schema = {{"type", "object"},
+                 {"properties", Json::object()},
+                 {"additionalProperties", false},
+                 {"required", Json::array()},
+                 {"$defs", {{"D", loose(7)}}}};
+  for (int i = 0; i < 4; ++i) {
+    schema["properties"]["r" + std::to_string(i)] = {{"$ref", "#/$defs/D"}};
+    schema["required"].push_back("r" + std::to_string(i));
+    EXPECT_EQ(strict_ones({schema}), i < 3 ? "1" : "0") << i;
+  }
+}
+
+TEST(AnthropicTools, AStrictToolWithoutArgumentsStaysStrict) {
+  EXPECT_EQ(one_tool(R"({"type": "object", "properties": {}})", "", true), Json::parse(R"({"name": "f",
+      "strict": true, "input_schema": {"type": "object", "properties": {}, "additionalProperties": false}})"));
+}
+
+TEST(AnthropicTools, ASchemaThatIsTooMuchToCountIsSentWithoutStrict) {
+  const auto both = [](const std::string& reference) {
+    return Json{{"type", "object"},
+                {"properties", {{"l", {{"$ref", reference}}}, {"r", {{"$ref", reference}}}}},
+                {"required", {"l", "r"}},
+                {"additionalProperties", false}};
+  };
+  Json schema = both("#/$defs/d0");
+  for (int i = 0; i < 14; ++i)
+    schema["$defs"]["d" + std::to_string(i)] = both("#/$defs/d" + std::to_string(i + 1));
+  schema["$defs"]["d14"] = {{"type", "string"}};
+  schema["properties"]["o"] = loose(25);
+  schema["required"].push_back("o");
+  EXPECT_EQ(strict_ones({schema}), "0");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST_F(Ends, AnErrorWithoutABodySaysWhatItIs) {
     ScriptedUpstream upstream(
         [&](Exchange& exchange) { exchange.send(whole_reply("", sent.status, kRetryAfter)); });
     for (const bool stream : {false, true}) {
-      const Reply reply = ask(upstream, stream);
+      const Reply reply = reply_of(upstream, stream);
       ASSERT_FALSE(reply);
       EXPECT_EQ(sent.code, reply.error().code) << sent.status << ": " << reply.error().message;
       EXPECT_EQ(sent.retry_after, reply.error().retry_after) << sent.status;
@@ -101,7 +101,7 @@ TEST_F(Ends, AStreamWithoutABodyIsBroken) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send(whole_reply("", "200 OK", "Content-Type: text/event-stream\r\n"));
   });
-  const Reply reply = ask(upstream, true);
+  const Reply reply = reply_of(upstream, true);
   ASSERT_FALSE(reply);
   EXPECT_EQ("openai/gpt-4o ended its stream before the completion was over", reply.error().message);
 }
@@ -122,10 +122,10 @@ TEST_F(Ends, AStreamIsOverAtItsEndWordOrSomeSilenceAfterItsFinishAlthoughTheConn
        {anthropic, start_of_text, stop, R"({"type":"message_stop"})"}}};
   for (const auto& [target, events] : streams) {
     support::Answer<int> left;
-    ScriptedUpstream upstream([&, tell = left.take()](Exchange& exchange) {
+    ScriptedUpstream upstream([&, report = left.take()](Exchange& exchange) {
       exchange.send(kStreamHead);
       exchange.send_chunk(events_of(events));
-      tell(exchange.client_leaves() ? 1 : 0);
+      report(exchange.client_leaves() ? 1 : 0);
       exchange.close();
     });
     Target here = target;
@@ -149,7 +149,7 @@ TEST_F(Ends, WhatFollowsTheEndWordIsNotRead) {
     }
     exchange.close();
   });
-  const Reply reply = ask(upstream, true);
+  const Reply reply = reply_of(upstream, true);
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ("a", received_.content);
 }

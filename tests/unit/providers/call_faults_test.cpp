@@ -22,13 +22,13 @@ using testing::whole_reply;
 using Exchange = ScriptedUpstream::Exchange;
 using base::Code;
 
-TEST_F(Calls, AnErrorReplySaysWhatItIs) {
+TEST_F(Calls, AnErrorReplyKeepsItsCodeDelayAndMessage) {
   ScriptedUpstream upstream([](Exchange& exchange) {
     exchange.send(whole_reply(R"({"error":{"message":"slow down"}})", "429 Too Many Requests",
                               "Content-Type: application/json\r\nRetry-After: 2\r\n"));
   });
   for (const bool stream : {false, true}) {
-    const Reply reply = ask(upstream, stream);
+    const Reply reply = reply_of(upstream, stream);
     ASSERT_FALSE(reply);
     EXPECT_EQ(Code::kRateLimited, reply.error().code);
     EXPECT_EQ(milliseconds(2'000), reply.error().retry_after);
@@ -44,7 +44,7 @@ TEST_F(Calls, OfAnEndlessErrorReplyOnlyTheBoundIsRead) {
     }
     exchange.close();
   });
-  const Reply reply = ask(upstream, false);
+  const Reply reply = reply_of(upstream, false);
   ASSERT_FALSE(reply);
   EXPECT_EQ(Code::kUpstream, reply.error().code);
   EXPECT_EQ("openai/gpt-4o answered 500", reply.error().message);
@@ -55,7 +55,7 @@ TEST_F(Calls, HtmlIsNoReplyOfAnApi) {
     exchange.send(whole_reply("<html>Log in</html>", "200 OK", "Content-Type: text/html\r\n"));
   });
   for (const bool stream : {false, true}) {
-    const Reply reply = ask(upstream, stream);
+    const Reply reply = reply_of(upstream, stream);
     ASSERT_FALSE(reply);
     EXPECT_EQ(Code::kUpstream, reply.error().code);
     EXPECT_NE(std::string::npos, reply.error().message.find("text/html")) << reply.error().message;
@@ -68,7 +68,7 @@ TEST_F(Calls, AStreamThatIsCutIsAnError) {
     exchange.send(events_of({content_event("a")}));
     exchange.close();
   });
-  const Reply reply = ask(upstream, true);
+  const Reply reply = reply_of(upstream, true);
   ASSERT_FALSE(reply);
   EXPECT_EQ(Code::kUpstream, reply.error().code);
   EXPECT_EQ("a", received_.content);
@@ -80,7 +80,169 @@ TEST_F(Calls, WhatBreaksAfterTheCompletionIsOverBreaksNothing) {
     exchange.send_chunk(events_of({content_event("a"), kEnd, "[DONE]"}));
     exchange.close();
   });
-  EXPECT_TRUE(ask(upstream, true));
+  EXPECT_TRUE(reply_of(upstream, true));
+}
+
+TEST_F(Calls, ACharacterThatIsCutBetweenTwoEventsIsWhole) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(
+        events_of({content_event("a\\ud83d"), content_event("\\ude00b\xf0"), kEnd, "[DONE]"}));
+    exchange.close();
+  });
+  EXPECT_TRUE(reply_of(upstream, true));
+  EXPECT_EQ("a😀b\xEF\xBF\xBD", received_.content);
+}
+
+TEST_F(Calls, WhatIsHeldWhenAStreamBreaksOffIsStillReceived) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+    exchange.send(events_of({content_event("a\\ud83d")}));
+    exchange.close();
+  });
+  EXPECT_FALSE(reply_of(upstream, true));
+  EXPECT_EQ("a\xEF\xBF\xBD", received_.content);
+}
+
+TEST_F(Calls, FortyEventsInARowThatAreSplitInsideACharacterAreWhole) {
+  std::vector<std::string> events(40, content_event("\\ude00\\ud83d"));
+  events.front() = content_event("a\\ud83d");
+  events.insert(events.end(), {content_event("\\ude00"), kEnd, "[DONE]"});
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of(events));
+    exchange.close();
+  });
+  EXPECT_TRUE(reply_of(upstream, true));
+  std::string expected = "a";
+  for (int i = 0; i < 40; ++i) expected += "😀";
+  EXPECT_EQ(expected, received_.content);
+}
+
+// Two times 1.2 s, with a wait of 2 s for each character.
+TEST_F(Calls, EachIncompleteCharacterHasTheWholeWait) {
+  support::Answer<int> second, third;
+  auto send_second = second.take(), send_third = third.take();
+  net::Loop::Timer pause;
+  on_content_ = [&](const std::string& content) {
+    if (content != "a" && content != "ab") return;
+    auto& send = content == "a" ? send_second : send_third;
+    pause = loop_.after(milliseconds(1'200), [&send] { send(1); });
+  };
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({content_event("a"), content_event("b\\ud83d")}));
+    EXPECT_TRUE(second.wait());
+    exchange.send_chunk(events_of({content_event("\\ude00c\\ud83d")}));
+    EXPECT_TRUE(third.wait());
+    exchange.send_chunk(events_of({content_event("\\ude00d"), kEnd, "[DONE]"}));
+    exchange.close();
+  });
+  EXPECT_TRUE(reply_of(upstream, true));
+  EXPECT_EQ("ab😀c😀d", received_.content);
+}
+
+TEST_F(Calls, AReaderThatPausesDoesNotEndTheWaitForACharacter) {
+  limits_.split_character_wait = milliseconds(500);
+  support::Answer<int> paused;
+  auto send_rest = paused.take();
+  net::Loop::Timer pause;
+  on_content_ = [&](const std::string& content) {
+    if (content != "a") return;
+    received_.ready = false;
+    send_rest(1);
+    pause = loop_.after(milliseconds(700), [this] {
+      std::unique_lock lock(received_.mutex);
+      received_.ready = true;
+      lock.unlock();
+      call_->resume();
+    });
+  };
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({content_event("a"), content_event("b\\ud83d")}));
+    EXPECT_TRUE(paused.wait());
+    exchange.send_chunk(events_of({content_event("\\ude00"), kEnd, "[DONE]"}));
+    exchange.close();
+  });
+  EXPECT_TRUE(reply_of(upstream, true));
+  EXPECT_EQ("ab😀", received_.content);
+}
+
+TEST_F(Calls, AReaderMayCancelWhenItGetsHeldText) {
+  limits_.split_character_wait = milliseconds(20);
+  support::Answer<int> cancelled;
+  on_content_ = [&, done = cancelled.take()](const std::string&) {
+    call_->cancel();
+    loop_.post([done] { done(1); });
+  };
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({content_event("a\\ud83d")}));
+    EXPECT_TRUE(exchange.client_leaves());
+    exchange.close();
+  });
+  start(upstream, true);
+  EXPECT_TRUE(cancelled.wait());
+  EXPECT_EQ("a\xEF\xBF\xBD", received_.content);
+}
+
+TEST_F(Calls, AnEventThatIsTooLongAfterAHeldEndBreaksNothing) {
+  limits_.event_bytes_max = 4'096;
+  const auto delta = [](const std::string& text) {
+    return R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":")" + text + "\"}}";
+  };
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(
+        events_of({R"({"type":"message_start","message":{"id":"m","model":"m","content":[],"usage":{}}})",
+                   R"({"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}})",
+                   delta("a\\ud83d"), R"({"type":"content_block_stop","index":0})",
+                   R"({"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{}})",
+                   R"({"type":"message_stop"})"}) +
+        "data: " + std::string(5'000, 'x'));
+    exchange.client_leaves();
+    exchange.close();
+  });
+  start(target_of("anthropic", "claude-sonnet-4-5", upstream.base_url()), true, testing::request_of({}));
+  const Reply reply = received_.end.wait();
+  EXPECT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ("a\xEF\xBF\xBD", received_.content);
+}
+
+TEST_F(Calls, AnUpstreamThatStopsInsideACharacterHoldsTheTextBackForALimitedTime) {
+  limits_.split_character_wait = milliseconds(50);
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({content_event("a\\ud83d")}));
+    EXPECT_TRUE(exchange.client_leaves());
+    exchange.close();
+  });
+  start(upstream, true);
+  EXPECT_TRUE(receives("a\xEF\xBF\xBD"));
+  loop_.post([this] { call_->cancel(); });
+}
+
+TEST_F(Calls, AFaultOfTheContentIsNoneOfTheUpstreamsHealth) {
+  limits_.reply_bytes_max = 1000;
+  const std::string message = R"({"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],"odd":)";
+  for (const std::string& body :
+       {std::string(R"({"choices":[]})"), std::string(2000, ' '), message + "1e400}", message + "[NaN]}",
+        message + std::string(200, '[') + std::string(200, ']') + "}",
+        std::string(R"({"choices":[{"message":{},"finish_reason":"error"}]})"),
+        std::string(R"({"choices":[{"message":{"tool_calls":[]},"finish_reason":"abort"}]})")}) {
+    ScriptedUpstream upstream([&](Exchange& exchange) { exchange.send(whole_reply(body)); });
+    const Reply reply = reply_of(upstream, false);
+    ASSERT_FALSE(reply);
+    EXPECT_TRUE(reply.error().is_content_fault) << reply.error().message;
+  }
+  for (const std::string& body : {std::string("nonsense"), std::string(R"({"error":{"message":"broken"}})"),
+                                  message + "1e400", message + std::string(200, '[')}) {
+    ScriptedUpstream upstream([&](Exchange& exchange) { exchange.send(whole_reply(body)); });
+    const Reply reply = reply_of(upstream, false);
+    ASSERT_FALSE(reply);
+    EXPECT_FALSE(reply.error().is_content_fault) << reply.error().message;
+  }
 }
 
 TEST_F(Calls, AnErrorInsideAStreamEndsItAtOnce) {
@@ -91,7 +253,7 @@ TEST_F(Calls, AnErrorInsideAStreamEndsItAtOnce) {
     EXPECT_TRUE(exchange.client_leaves());
     exchange.close();
   });
-  const Reply reply = ask(upstream, true);
+  const Reply reply = reply_of(upstream, true);
   ASSERT_FALSE(reply);
   EXPECT_NE(std::string::npos, reply.error().message.find("out of memory"));
   EXPECT_EQ("a", received_.content);
@@ -103,7 +265,7 @@ TEST_F(Calls, AnUpstreamThatNeverAnswersIsLeftAndTheTimeOutNamed) {
     EXPECT_TRUE(exchange.client_leaves());
     exchange.close();
   });
-  const Reply reply = ask(upstream, false);
+  const Reply reply = reply_of(upstream, false);
   ASSERT_FALSE(reply);
   EXPECT_EQ(Code::kUpstreamTimeout, reply.error().code);
   EXPECT_EQ("openai/gpt-4o: no reply began (time-out first_byte: 40 ms)", reply.error().message);
@@ -117,7 +279,7 @@ TEST_F(Calls, AStreamThatStopsIsLeftAndTheTimeOutNamed) {
     EXPECT_TRUE(exchange.client_leaves());
     exchange.close();
   });
-  const Reply reply = ask(upstream, true);
+  const Reply reply = reply_of(upstream, true);
   ASSERT_FALSE(reply);
   EXPECT_EQ(Code::kUpstreamTimeout, reply.error().code);
   EXPECT_EQ("openai/gpt-4o: the reply stopped (time-out idle: 40 ms)", reply.error().message);
@@ -130,7 +292,7 @@ TEST_F(Calls, AStreamThatIsTooSlowAsAWholeIsLeftAndTheTimeOutNamed) {
     EXPECT_TRUE(exchange.client_leaves());
     exchange.close();
   });
-  const Reply reply = ask(upstream, true);
+  const Reply reply = reply_of(upstream, true);
   ASSERT_FALSE(reply);
   EXPECT_EQ("openai/gpt-4o: the reply did not end (time-out total: 60 ms)", reply.error().message);
 }
@@ -156,7 +318,7 @@ TEST_F(Calls, AStreamThatNeverEndsIsBounded) {
     }
     exchange.close();
   });
-  const Reply reply = ask(upstream, true);
+  const Reply reply = reply_of(upstream, true);
   ASSERT_FALSE(reply);
   EXPECT_EQ(Code::kUpstream, reply.error().code);
   EXPECT_EQ("openai/gpt-4o sent a reply of more than 65536 bytes", reply.error().message);
@@ -171,7 +333,7 @@ TEST_F(Calls, AnEventThatNeverEndsIsBounded) {
     }
     exchange.close();
   });
-  const Reply reply = ask(upstream, true);
+  const Reply reply = reply_of(upstream, true);
   ASSERT_FALSE(reply);
   EXPECT_EQ("openai/gpt-4o sent an event of more than 4096 bytes", reply.error().message);
 }
@@ -191,10 +353,10 @@ TEST_F(Calls, ACompressedReplyCountsAsWhatItBecomes) {
                               "Content-Type: application/json\r\nContent-Encoding: gzip\r\n"));
   });
   limits_.reply_bytes_max = 65'535;
-  EXPECT_EQ("openai/gpt-4o sent a reply of more than 65535 bytes", ask(upstream, false).error().message);
+  EXPECT_EQ("openai/gpt-4o sent a reply of more than 65535 bytes", reply_of(upstream, false).error().message);
   limits_.reply_bytes_max = 65'536;
   EXPECT_EQ("openai/gpt-4o sent a response that is not a reply of its API",
-            ask(upstream, false).error().message);
+            reply_of(upstream, false).error().message);
 }
 
 }  // namespace

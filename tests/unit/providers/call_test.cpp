@@ -30,7 +30,7 @@ TEST_F(Calls, AWholeReplyIsRead) {
     body = exchange.body;
     exchange.send(whole_reply(kReply));
   });
-  const Reply reply = ask(upstream, false);
+  const Reply reply = reply_of(upstream, false);
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ("hi", reply->choices.at(0).content);
   EXPECT_TRUE(head.starts_with("POST /v1/chat/completions HTTP/1.1"));
@@ -41,7 +41,7 @@ TEST_F(Calls, AWholeReplyIsRead) {
 
 TEST_F(Calls, ConnectionsAreKept) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(whole_reply(kReply)); });
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(ask(upstream, false));
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(reply_of(upstream, false));
   EXPECT_EQ(1, upstream.connections());
 }
 
@@ -56,14 +56,14 @@ TEST_F(Calls, AStreamIsDeliveredAsItComesAndItsConnectionKept) {
     exchange.send("0\r\n\r\n");
   });
   start(upstream, true);
-  EXPECT_TRUE(hears("a"));
+  EXPECT_TRUE(receives("a"));
   first_received(1);
   const Reply reply = received_.end.wait();
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ("c", reply->id);
   EXPECT_TRUE(reply->choices.empty());
   EXPECT_EQ("ab", received_.content);
-  ASSERT_TRUE(ask(upstream, true));
+  ASSERT_TRUE(reply_of(upstream, true));
   EXPECT_EQ(1, upstream.connections());
 }
 
@@ -74,16 +74,27 @@ TEST_F(Calls, AStreamSentByteByByteIsTheSame) {
     for (const char byte : bytes) exchange.send_chunk(std::string_view(&byte, 1));
     exchange.send("0\r\n\r\n");
   });
-  ASSERT_TRUE(ask(upstream, true));
+  ASSERT_TRUE(reply_of(upstream, true));
   EXPECT_EQ("grüße 😀", received_.content);
 }
 
 TEST_F(Calls, AWholeReplyToAStreamIsDeliveredAsPieces) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(whole_reply(kReply)); });
-  const Reply reply = ask(upstream, true);
+  const Reply reply = reply_of(upstream, true);
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ("hi", received_.content);
   EXPECT_TRUE(reply->choices.empty());
+}
+
+TEST_F(Calls, CallsOfAWholeReplyToAStreamKeepTheirUnknownMembers) {
+  constexpr std::string_view kCall =
+      R"({"id":"c","choices":[{"index":0,"message":{"content":null,"tool_calls":[{"id":"1","type":"function",)"
+      R"("function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]},)"
+      R"("finish_reason":"tool_calls"}]})";
+  ScriptedUpstream upstream([=](Exchange& exchange) { exchange.send(whole_reply(kCall)); });
+  ASSERT_TRUE(reply_of(upstream, true));
+  ASSERT_EQ(1u, received_.tool_calls.size());
+  EXPECT_EQ("s", received_.tool_calls[0].extra["extra_content"]["google"]["thought_signature"]);
 }
 
 TEST_F(Calls, AnUpstreamWaitsWhileItsReplyIsNotRead) {
@@ -124,14 +135,14 @@ TEST_F(Calls, ItIsNotTheUpstreamsSilenceWhileWeHoldItsReply) {
 
 TEST_F(Calls, ACancelClosesTheConnectionAndNothingIsDeliveredAfterwards) {
   support::Answer<int> left;
-  ScriptedUpstream upstream([tell = left.take()](Exchange& exchange) {
+  ScriptedUpstream upstream([report = left.take()](Exchange& exchange) {
     exchange.send(kStreamHead);
     exchange.send_chunk(events_of({content_event("a")}));
-    tell(exchange.client_leaves() ? 1 : 0);
+    report(exchange.client_leaves() ? 1 : 0);
     exchange.close();
   });
   start(upstream, true);
-  ASSERT_TRUE(hears("a"));
+  ASSERT_TRUE(receives("a"));
   std::promise<void> cancelled;
   loop_.post([&] {
     call_->cancel();
@@ -144,10 +155,10 @@ TEST_F(Calls, ACancelClosesTheConnectionAndNothingIsDeliveredAfterwards) {
 
 TEST_F(Calls, ACallMayBeCancelledFromItsCallback) {
   support::Answer<int> left;
-  ScriptedUpstream upstream([tell = left.take()](Exchange& exchange) {
+  ScriptedUpstream upstream([report = left.take()](Exchange& exchange) {
     exchange.send(kStreamHead);
     exchange.send_chunk(events_of({content_event("a"), content_event("b"), kEnd}));
-    tell(exchange.client_leaves() ? 1 : 0);
+    report(exchange.client_leaves() ? 1 : 0);
     exchange.close();
   });
   Target target = target_of("openai", "gpt-4o", upstream.base_url());

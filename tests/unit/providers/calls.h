@@ -1,5 +1,6 @@
 #pragma once
 #include <condition_variable>
+#include <functional>
 #include <future>
 #include <mutex>
 #include <string>
@@ -32,11 +33,12 @@ class Calls : public ::testing::Test {
     std::mutex mutex;
     std::condition_variable changed;
     std::string content;
+    std::vector<schemas::ToolCallPiece> tool_calls;
     bool ready = true;
     support::Answer<schemas::ChatReply> end;
   };
 
-  Reply ask(ScriptedUpstream& upstream, bool stream) {
+  Reply reply_of(ScriptedUpstream& upstream, bool stream) {
     start(upstream, stream);
     return received_.end.wait();
   }
@@ -63,8 +65,12 @@ class Calls : public ::testing::Test {
     CallHandlers handlers;
     handlers.on_pieces = [this](std::vector<schemas::ChatPiece>&& pieces) {
       const std::lock_guard lock(received_.mutex);
-      for (const schemas::ChatPiece& piece : pieces) received_.content += piece.content.value_or("");
+      for (const schemas::ChatPiece& piece : pieces) {
+        received_.content += piece.content.value_or("");
+        for (const auto& call : piece.tool_calls) received_.tool_calls.push_back(call);
+      }
       received_.changed.notify_all();
+      if (on_content_) on_content_(received_.content);
     };
     handlers.is_ready = [this] {
       const std::lock_guard lock(received_.mutex);
@@ -83,12 +89,13 @@ class Calls : public ::testing::Test {
     loop_.post([this] { call_->resume(); });
   }
 
-  bool hears(const std::string& content) {
+  bool receives(const std::string& content) {
     std::unique_lock lock(received_.mutex);
     return support::wait_until(received_.changed, lock, [&] { return received_.content == content; });
   }
 
   Received received_;
+  std::function<void(const std::string& content)> on_content_;  // on the loop, under the lock; may be null
   Target::Timeouts timeouts_;
   CallLimits limits_;
   net::Loop loop_{"test"};

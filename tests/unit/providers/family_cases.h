@@ -9,13 +9,14 @@
 // Requests from JSON literals, for the provider families with a separate format.
 namespace millrace::providers::testing {
 
-inline base::Result<WireRequest> asked(const Target& target, std::string_view body, bool stream = false) {
+inline base::Result<WireRequest> translated(const Target& target, std::string_view body,
+                                            bool stream = false) {
   return translation(target.preset->family)
       .chat_request(target, request_of(schemas::Json::parse(body)), stream);
 }
 
 inline WireRequest sent(const Target& target, std::string_view body, bool stream = false) {
-  auto wire = asked(target, body, stream);
+  auto wire = translated(target, body, stream);
   EXPECT_TRUE(wire.has_value()) << (wire ? "" : wire.error().message);
   return wire ? *std::move(wire) : WireRequest{};
 }
@@ -29,7 +30,7 @@ inline std::string dropped_of(const Target& target, std::string_view body) {
 }
 
 inline base::Error refused(const Target& target, std::string_view body) {
-  const auto wire = asked(target, body);
+  const auto wire = translated(target, body);
   return wire ? base::Error{} : wire.error();
 }
 
@@ -61,6 +62,31 @@ inline void expect_none_lost(const Target& target) {
     EXPECT_TRUE(wire.body != plain || reported.find(name) != std::string::npos)
         << target.model << " loses " << name;
   }
+  for (const char* choice : {"auto", "none", "required"}) {
+    for (schemas::Json body : {schemas::Json::object(), schemas::Json{{"tools", schemas::Json::array()}}}) {
+      body["tool_choice"] = choice;
+      body["parallel_tool_calls"] = false;
+      const std::string reported = dropped_of(target, body.dump());
+      for (const char* name : {"tool_choice", "parallel_tool_calls"})
+        EXPECT_NE(reported.find(name), std::string::npos) << name << " with " << choice;
+    }
+  }
 }
+
+// At least one target of each family, and of each provider with rules of its own.
+inline const std::vector<Target> kTargets = {
+    target_of("openai", "gpt-4o"),
+    target_of("azure", "gpt-4o", "http://x"),
+    target_of("xai", "grok-4"),
+    target_of("mistral", "mistral-large"),
+    target_of("groq", "llama-3.3"),
+    target_of("groq", "openai/gpt-oss-120b"),
+    target_of("ollama", "m"),
+    target_of("vllm", "m"),
+    target_of("openrouter", "m"),
+    target_of("anthropic", "claude-sonnet-4-5"),
+    target_of("gemini", "gemini-3-pro"),
+    target_of("gemini", "gemini-2.5-flash"),
+};
 
 }  // namespace millrace::providers::testing

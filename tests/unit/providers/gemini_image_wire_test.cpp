@@ -20,7 +20,7 @@ const Target& imagen() {
   return target;
 }
 
-ImageRequest wish(Json rest = Json::object(), int n = 1) {
+ImageRequest image_of(Json rest = Json::object(), int n = 1) {
   ImageRequest out;
   out.model = "m";
   out.prompt = "a mill";
@@ -29,7 +29,7 @@ ImageRequest wish(Json rest = Json::object(), int n = 1) {
   return out;
 }
 
-Json told(const Target& target, const ImageRequest& request, int call = 0) {
+Json body_of(const Target& target, const ImageRequest& request, int call = 0) {
   return Json::parse(image_request(target, request, call).body);
 }
 
@@ -37,14 +37,14 @@ std::string dropped(const Target& target, const ImageRequest& request) {
   return schemas::dropped_text(image_request(target, request).dropped);
 }
 
-base::Error fault_of(const Target& target, const Json& said) {
-  const auto reply = image_reply(target, said.dump());
+base::Error fault_of(const Target& target, const Json& answer) {
+  const auto reply = image_reply(target, answer.dump());
   EXPECT_FALSE(reply);
   return reply ? base::Error() : reply.error();
 }
 
 TEST(GeminiImageWire, AGeminiModelIsAskedForImagesAlone) {
-  const WireRequest wire = image_request(drawing(), wish({{"size", "1536x1024"}}));
+  const WireRequest wire = image_request(drawing(), image_of({{"size", "1536x1024"}}));
   EXPECT_EQ(wire.path, "/v1beta/models/gemini-2.5-flash-image:generateContent");
   EXPECT_EQ(Json::parse(wire.body), Json::parse(R"({
       "contents": [{"role": "user", "parts": [{"text": "a mill"}]}],
@@ -54,14 +54,14 @@ TEST(GeminiImageWire, AGeminiModelIsAskedForImagesAlone) {
 
 TEST(GeminiImageWire, ItsFirstOnesMustBeAllowedToWriteAndHaveNoShapes) {
   const Target early = target_of("gemini", "gemini-2.0-flash-preview-image-generation");
-  const Json config = told(early, wish({{"size", "1024x1024"}}))["generationConfig"];
+  const Json config = body_of(early, image_of({{"size", "1024x1024"}}))["generationConfig"];
   EXPECT_EQ(config, (Json{{"responseModalities", {"TEXT", "IMAGE"}}}));
-  EXPECT_EQ(dropped(early, wish({{"size", "1024x1024"}})), "size");
+  EXPECT_EQ(dropped(early, image_of({{"size", "1024x1024"}})), "size");
 }
 
 TEST(GeminiImageWire, ImagenIsAskedToPredict) {
   const ImageRequest request =
-      wish({{"size", "2048x2048"}, {"output_format", "jpeg"}, {"output_compression", 80}}, 3);
+      image_of({{"size", "2048x2048"}, {"output_format", "jpeg"}, {"output_compression", 80}}, 3);
   const WireRequest wire = image_request(imagen(), request);
   EXPECT_EQ(wire.path, "/v1beta/models/imagen-4.0-generate-001:predict");
   EXPECT_EQ(Json::parse(wire.body), Json::parse(R"({
@@ -89,15 +89,16 @@ TEST(GeminiImageWire, ASizeIsTheNearestShapeAndIsReportedUnlessItIsThatManyPixel
            Case{"imagen-4.0-fast-generate-001", "1024x1024", "1:1", "", ""},
        }) {
     const Target target = target_of("gemini", each.model);
-    const Json body = told(target, wish({{"size", each.size}}));
+    const Json body = body_of(target, image_of({{"size", each.size}}));
     const bool predicts = body.contains("parameters");
     const Json config = predicts ? body["parameters"] : body["generationConfig"]["imageConfig"];
     EXPECT_EQ(config.value("aspectRatio", ""), each.shape) << each.model << " " << each.size;
     EXPECT_EQ(config.value(predicts ? "sampleImageSize" : "imageSize", ""), each.thousands) << each.size;
-    EXPECT_EQ(dropped(target, wish({{"size", each.size}})), each.reported) << each.model << " " << each.size;
+    EXPECT_EQ(dropped(target, image_of({{"size", each.size}})), each.reported)
+        << each.model << " " << each.size;
   }
   for (const char* none : {"large", "0x5", "5x", "x", "1024x1024x1", "99999x1"})
-    EXPECT_EQ(dropped(drawing(), wish({{"size", none}})), "size") << none;
+    EXPECT_EQ(dropped(drawing(), image_of({{"size", none}})), "size") << none;
 }
 
 TEST(GeminiImageWire, WhatIsNotSentIsReportedAndDefaultsAreNot) {
@@ -107,21 +108,21 @@ TEST(GeminiImageWire, WhatIsNotSentIsReportedAndDefaultsAreNot) {
   const std::string all =
       "quality, style, background, moderation, user, output_format, output_compression, "
       "nobody_knows";
-  EXPECT_EQ(dropped(drawing(), wish(others)), all);
-  EXPECT_EQ(dropped(imagen(), wish(others)), all);
+  EXPECT_EQ(dropped(drawing(), image_of(others)), all);
+  EXPECT_EQ(dropped(imagen(), image_of(others)), all);
   const Json left = {{"size", "auto"}, {"quality", "auto"}, {"background", "auto"}, {"moderation", "auto"}};
-  EXPECT_EQ(dropped(drawing(), wish(left)), "");
-  EXPECT_EQ(told(drawing(), wish(left)), told(drawing(), wish()));
+  EXPECT_EQ(dropped(drawing(), image_of(left)), "");
+  EXPECT_EQ(body_of(drawing(), image_of(left)), body_of(drawing(), image_of()));
 }
 
 TEST(GeminiImageWire, SeveralImagesAreSeveralCalls) {
-  EXPECT_EQ(image_calls(drawing(), wish({}, 3)), 3);
-  EXPECT_EQ(dropped(drawing(), wish({}, 3)), "n;emulated");
-  EXPECT_EQ(image_calls(imagen(), wish({}, 4)), 1);
-  EXPECT_EQ(image_calls(imagen(), wish({}, 10)), 3);
-  EXPECT_EQ(told(imagen(), wish({}, 10), 1)["parameters"]["sampleCount"], 4);
-  EXPECT_EQ(told(imagen(), wish({}, 10), 2)["parameters"]["sampleCount"], 2);
-  ImageRequest streamed = wish();
+  EXPECT_EQ(image_calls(drawing(), image_of({}, 3)), 3);
+  EXPECT_EQ(dropped(drawing(), image_of({}, 3)), "n;emulated");
+  EXPECT_EQ(image_calls(imagen(), image_of({}, 4)), 1);
+  EXPECT_EQ(image_calls(imagen(), image_of({}, 10)), 3);
+  EXPECT_EQ(body_of(imagen(), image_of({}, 10), 1)["parameters"]["sampleCount"], 4);
+  EXPECT_EQ(body_of(imagen(), image_of({}, 10), 2)["parameters"]["sampleCount"], 2);
+  ImageRequest streamed = image_of();
   streamed.stream = true;
   streamed.partial_images = 2;
   EXPECT_EQ(dropped(drawing(), streamed), "stream;emulated, partial_images");

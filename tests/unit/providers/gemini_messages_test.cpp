@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "ai/providers/call_ids.h"
 #include "tests/unit/providers/family_cases.h"
 
 namespace millrace::providers::gemini_messages_test {
@@ -39,10 +40,75 @@ const std::string kResults = R"({"role": "tool", "tool_call_id": "a", "content":
 TEST(GeminiMessages, ResultsHaveTheNamesOfTheirCalls) {
   EXPECT_EQ(request(R"([{"role": "user", "content": "u"}, )" + kCalls + "}, " + kResults + "]")["contents"],
             Json::parse(R"([{"role": "user", "parts": [{"text": "u"}]},
-      {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"q": 1}}},
-                                  {"functionCall": {"name": "g", "args": {}}}]},
-      {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"result": "seen"}}},
-                                 {"functionResponse": {"name": "g", "response": {"x": 2}}}]}])"));
+      {"role": "model", "parts": [{"functionCall": {"id": "a", "name": "f", "args": {"q": 1}}},
+                                  {"functionCall": {"id": "b", "name": "g", "args": {}}}]},
+      {"role": "user", "parts": [
+          {"functionResponse": {"id": "a", "name": "f", "response": {"result": "seen"}}},
+          {"functionResponse": {"id": "b", "name": "g", "response": {"x": 2}}}]}])"));
+}
+
+std::string calls_of(const std::vector<std::string>& ids) {
+  Json calls = Json::array();
+  for (const std::string& id : ids)
+    calls.push_back({{"id", id}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}});
+  return Json{{"role", "assistant"}, {"tool_calls", std::move(calls)}}.dump();
+}
+
+std::string result_of(const std::string& id, const std::string& text) {
+  return Json{{"role", "tool"}, {"tool_call_id", id}, {"content", text}}.dump();
+}
+
+// The ids and texts of the results in a turn, in their order; "new" for an id that the gateway has made.
+std::string results(const Json& turn) {
+  std::string all;
+  for (const Json& part : turn["parts"]) {
+    if (!part.contains("functionResponse")) {
+      all += "| ";
+      continue;
+    }
+    const Json& result = part["functionResponse"];
+    const std::string id = result.value("id", "-");
+    all +=
+        (id.starts_with("call_") ? "new" : id) + ":" + result["response"]["result"].get<std::string>() + " ";
+  }
+  return all;
+}
+
+TEST(GeminiMessages, ResultsAreInTheOrderOfTheirCalls) {
+  const std::string user = R"([{"role": "user", "content": "u"}, )";
+  const Json sent =
+      request(user + calls_of({"A", "B", "C"}) + ", " + result_of("C", "c") + ", " + result_of("A", "a") +
+              R"(, {"role": "user", "content": "and"}, )" + result_of("B", "b") + ", " +
+              calls_of({"A", "D"}) + ", " + result_of("D", "d") + ", " + result_of("A", "a2") + "]");
+  EXPECT_EQ(results(sent["contents"][2]), "A:a B:b C:c | ");
+  EXPECT_EQ(results(sent["contents"][4]), "new:a2 D:d ");
+}
+
+TEST(GeminiMessages, ResultsOfOneIdAreInTheirOwnOrder) {
+  const Json sent = request(R"([{"role": "user", "content": "u"}, )" + calls_of({"x", "y", "x"}) + ", " +
+                            result_of("x", "1") + ", " + result_of("x", "3") + ", " + result_of("y", "2") +
+                            ", " + result_of("x", "again") + "]");
+  EXPECT_EQ(results(sent["contents"][2]), "x:1 y:2 new:3 new:again ");
+}
+
+TEST(GeminiMessages, IdsOfTheGatewayAreNotSent) {
+  const std::string one = new_call_id(), two = new_call_id();
+  const Json sent = request(R"([{"role": "user", "content": "u"}, )" + calls_of({one, two}) + ", " +
+                            result_of(two, "2") + ", " + result_of(one, "1") + "]");
+  EXPECT_EQ(results(sent["contents"][2]), "-:1 -:2 ");
+  for (const Json& part : sent["contents"][1]["parts"]) EXPECT_FALSE(part["functionCall"].contains("id"));
+}
+
+TEST(GeminiMessages, ImagesOfResultsAreInTheOrderOfTheCalls) {
+  const auto image = [](const std::string& id, const std::string& address) {
+    return R"({"role": "tool", "tool_call_id": ")" + id +
+           R"(", "content": [{"type": "text", "text": "t"}, {"type": "image_url", "image_url": {"url": ")" +
+           address + R"("}}]})";
+  };
+  const Json sent = request(R"([{"role": "user", "content": "u"}, )" + calls_of({"A", "B"}) + ", " +
+                            image("B", "https://h/b.png") + ", " + image("A", "https://h/a.png") + "]");
+  EXPECT_EQ(sent["contents"][2]["parts"][2]["fileData"]["fileUri"], "https://h/a.png");
+  EXPECT_EQ(sent["contents"][2]["parts"][3]["fileData"]["fileUri"], "https://h/b.png");
 }
 
 TEST(GeminiMessages, AResultWithAReferenceIsText) {
@@ -85,11 +151,11 @@ TEST(GeminiMessages, ASignatureOfTheTextIsSentAgain) {
 }
 
 TEST(GeminiMessages, AnotherProvidersThinkingIsLeftOutAndReported) {
-  const std::string said = R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": [
+  const std::string history = R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": [
       {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "t"}]},
       {"role": "user", "content": "v"}])";
-  EXPECT_EQ(request(said)["contents"][1], Json::parse(R"({"role": "model", "parts": [{"text": "t"}]})"));
-  EXPECT_EQ(testing::dropped_of(kModel, R"({"messages": )" + said + "}"), "messages.thinking");
+  EXPECT_EQ(request(history)["contents"][1], Json::parse(R"({"role": "model", "parts": [{"text": "t"}]})"));
+  EXPECT_EQ(testing::dropped_of(kModel, R"({"messages": )" + history + "}"), "messages.thinking");
 }
 
 TEST(GeminiMessages, MediaGoAsBytesOrAddresses) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ai/providers/call_ids.h"
 #include "tests/unit/providers/family_cases.h"
 
 namespace millrace::providers::gemini_reply_test {
@@ -22,6 +23,17 @@ schemas::ChatChoice choice(const std::string& parts, const std::string& reason) 
                     R"(}, "finishReason": ")" + reason + R"("}]})");
   EXPECT_TRUE(read.has_value());
   return read ? read->choices.at(0) : schemas::ChatChoice{};
+}
+
+TEST(GeminiReply, TwoCallsOfOneIdAreTwoCalls) {
+  const char* body = R"({"candidates": [{"content": {"parts": [
+      {"functionCall": {"id": "x", "name": "f", "args": {}}},
+      {"functionCall": {"id": "x", "name": "g", "args": {}}}]}, "finishReason": "STOP"}]})";
+  const auto read = reply(body);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(2u, read->choices[0].tool_calls.size());
+  EXPECT_EQ("x", read->choices[0].tool_calls[0].id);
+  EXPECT_TRUE(is_new_call_id(read->choices[0].tool_calls[1].id));
 }
 
 TEST(GeminiReply, TextAndThoughtsAreContentAndReasoning) {
@@ -154,10 +166,11 @@ TEST(GeminiStream, EachEventsPartsAreAPiece) {
               R"({"candidates": [{"content": {"parts": [{"text": "b"}]}, "finishReason": "STOP"}],
                                 "responseId": "r1", "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 2}})"});
   ASSERT_TRUE(read.status);
-  ASSERT_EQ(read.pieces.size(), 3U);
+  ASSERT_EQ(read.pieces.size(), 4U);
   EXPECT_EQ(read.pieces[0].reasoning, "hm");
   EXPECT_EQ(read.pieces[1].content, "a");
-  EXPECT_EQ(read.pieces[2].finish_reason, "stop");
+  EXPECT_EQ(read.pieces[2].content, "b");
+  EXPECT_EQ(read.pieces[3].finish_reason, "stop");
   EXPECT_TRUE(read.complete);
   EXPECT_EQ(read.facts.usage->total, 3);
   EXPECT_EQ(read.facts.id, "r1");
@@ -192,6 +205,26 @@ TEST(GeminiStream, CallsAreCountedOverTheEventsAndTheirSignaturesKept) {
   const Json kept = Json::parse(read.pieces[2].reasoning_state);
   EXPECT_EQ(kept["calls"][read.pieces[0].tool_calls[0].id], "s1");
   EXPECT_EQ(kept["text"], "s2");
+}
+
+TEST(GeminiStream, TheFinishReasonIsThatOfTheWholeAnswer) {
+  constexpr auto kStop = R"(, "finishReason": "STOP")";
+  const Streamed called =
+      stream({event(R"([{"text": "a"}])", kStop), event(R"([{"text": "b"}])", kStop),
+              event(R"([{"functionCall": {"name": "f", "args": {}}}])", kStop), event("[]", kStop)});
+  ASSERT_EQ(called.pieces.size(), 4U);
+  EXPECT_EQ(called.pieces[1].content, "b");
+  EXPECT_EQ(called.pieces[2].tool_calls.size(), 1U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(called.pieces[i].finish_reason, "");
+  EXPECT_EQ(called.pieces[3].finish_reason, "tool_calls");
+  for (const char* last : {"MAX_TOKENS", "SAFETY"}) {
+    const std::string cut = std::string(R"(, "finishReason": ")") + last + "\"";
+    const Streamed read = stream({event(R"([{"text": "a"}])", kStop), event("[]", cut), event("[]", kStop)});
+    ASSERT_EQ(read.pieces.size(), 2U) << last;
+    EXPECT_EQ(read.pieces[1].finish_reason, last == std::string("SAFETY") ? "content_filter" : "length");
+  }
+  EXPECT_FALSE(
+      stream({event("[]", kStop), event("[]", R"(, "finishReason": "MALFORMED_FUNCTION_CALL")")}).status);
 }
 
 TEST(GeminiStream, AStreamWithoutAFinishIsNotOver) {

@@ -1,6 +1,10 @@
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "ai/providers/gemini/schema.h"
+#include "ai/providers/schema_subset.h"
 #include "tests/unit/providers/family_cases.h"
 
 namespace millrace::providers::gemini_request_test {
@@ -50,9 +54,9 @@ TEST(GeminiRequest, SamplingAndLimitsAreTheGenerationConfig) {
 
 TEST(GeminiRequest, TheCapHoldsAgainstTheClientsOwnConfig) {
   const auto sent_config = [](const Json& own) {
-    auto asked = testing::request_of({{"max_completion_tokens", 50}, {"generation_config", own}});
-    asked.cap_output = true;
-    const WireRequest wire = translation(Family::kGemini).chat_request(kFlash, asked, false).value();
+    auto capped = testing::request_of({{"max_completion_tokens", 50}, {"generation_config", own}});
+    capped.cap_output = true;
+    const WireRequest wire = translation(Family::kGemini).chat_request(kFlash, capped, false).value();
     EXPECT_EQ(1, wire.choices);
     return std::pair(Json::parse(wire.body)["generationConfig"], schemas::dropped_text(wire.dropped));
   };
@@ -196,13 +200,16 @@ TEST(GeminiTools, ASearchIsGooglesUnlessFunctionsForbidIt) {
   EXPECT_EQ(tools(kFlash, R"({"search_parameters": {"mode": "off"}})"), Json());
 }
 
-TEST(GeminiTools, BeforeThreeAFormatGivesWayToFunctionsAndASearchToAFormat) {
-  for (const std::string format : {R"({"type": "json_object"})", R"({"type": "json_schema", "json_schema":
-      {"name": "n", "schema": {"type": "object"}}})"}) {
+TEST(GeminiTools, BeforeThreeAFormatIsWordsBesideFunctionsAndASearchGivesWayToIt) {
+  const std::pair<std::string, std::string> table[] = {
+      {R"({"type": "json_object"})", "response_format"},
+      {R"({"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}})",
+       "response_format;clamped"}};
+  for (const auto& [format, reported] : table) {
     const std::string both = "{" + kTools + R"(, "response_format": )" + format + "}";
     EXPECT_EQ(config(kFlash, both), Json());
     EXPECT_EQ(tools(kFlash, both).size(), 1U);
-    EXPECT_EQ(dropped_of(kFlash, both), "response_format");
+    EXPECT_EQ(dropped_of(kFlash, both), reported);
     EXPECT_EQ(config(kThree, both)["responseMimeType"], "application/json");
     EXPECT_EQ(dropped_of(kThree, both), "");
 
@@ -216,7 +223,23 @@ TEST(GeminiTools, BeforeThreeAFormatGivesWayToFunctionsAndASearchToAFormat) {
   EXPECT_EQ(dropped_of(kFlash, text), "");
 }
 
-Json trimmed(const char* schema) { return gemini_schema(Json::parse(schema)); }
+TEST(GeminiTools, BeforeThreeASchemaBesideFunctionsIsBehindTheCallersSystemPrompt) {
+  const std::string format = kTools + R"(, "response_format": {"type": "json_schema", "json_schema":
+      {"name": "n", "schema": {"type": "integer"}}})";
+  const auto instruction = [](const std::string& body) { return sent_of(kFlash, body)["systemInstruction"]; };
+  EXPECT_EQ(instruction("{" + format + "}"),
+            (Json{{"parts", {{{"text", format_in_words({{"type", "integer"}})}}}}}));
+  const Json both = instruction("{" + format + R"(, "messages": [{"role": "system", "content": "Be brief."},
+      {"role": "user", "content": "hello"}]})");
+  ASSERT_EQ(both["parts"].size(), 2U);
+  EXPECT_EQ(both["parts"][0]["text"], "Be brief.");
+}
+
+// A property with the schema, which may refer to it as the root's property p.
+Json trimmed(const char* schema) {
+  return gemini_parameters(
+      {{"type", "object"}, {"properties", {{"p", Json::parse(schema)}}}})["properties"]["p"];
+}
 
 TEST(GeminiSchema, UnionsWithNullAreNullable) {
   EXPECT_EQ(trimmed(R"({"type": ["string", "null"]})"),
@@ -241,16 +264,131 @@ TEST(GeminiSchema, AllOfIsOneObject) {
       "required": ["a", "b"], "propertyOrdering": ["a", "b"]})"));
 }
 
-TEST(GeminiSchema, CirclesAndUnknownReferencesEndAsObjects) {
-  const Json circle = trimmed(R"({"type": "object", "properties": {"next": {"$ref": "#"}}})");
-  EXPECT_EQ(circle.dump().find("$ref"), std::string::npos);
-  EXPECT_EQ(trimmed(R"({"$ref": "https://h/other.json"})"), Json::parse(R"({"type": "object"})"));
+TEST(GeminiSchema, CirclesEndAsObjectsAndUnknownReferencesAsAnyValue) {
+  EXPECT_EQ(trimmed(R"({"type": "object", "properties": {"next": {"$ref": "#/properties/p"}}})"),
+            Json::parse(R"({"type": "object", "properties": {"next": {"type": "object",
+      "properties": {"next": {"type": "object"}}}}})"));
+  for (const char* lost : {"https://h/other.json", "#/$defs/none", "#name", "other", "#/properties/p/x"})
+    EXPECT_EQ(trimmed(Json{{"$ref", lost}}.dump().c_str()), trimmed("true")) << lost;
 }
 
 TEST(GeminiSchema, WhatGrowsByReferencesIsBounded) {
-  const Json wide = trimmed(R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {
-      "a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/a"}, "c": {"$ref": "#/$defs/a"}}}}})");
+  Json root = {{"type", "object"}, {"properties", {{"a", {{"$ref", "#/$defs/d0"}}}}}};
+  for (int i = 0; i < 12; ++i) {
+    Json& properties = root["$defs"]["d" + std::to_string(i)]["properties"];
+    for (int to = 0; to < 12; ++to)
+      properties["p" + std::to_string(to)] = {{"$ref", "#/$defs/d" + std::to_string(to)}};
+    properties["text"] = {{"type", "string"}};
+  }
+  root["properties"]["last"] = {{"type", "integer"}};
+  const Json wide = gemini_parameters(root);
   EXPECT_LT(wide.dump().size(), 1'000'000U);
+  EXPECT_EQ(wide["properties"]["last"], Json::parse(R"({"type": "integer"})"));
+}
+
+TEST(GeminiSchema, KeywordsOfOtherTypesAreLeftOut) {
+  EXPECT_EQ(
+      trimmed(R"({"type": "string", "items": {"type": "string"}, "properties": {"a": {}}, "minimum": 1})"),
+      Json::parse(R"({"type": "string"})"));
+  EXPECT_EQ(trimmed(R"({"type": "integer", "minLength": 1, "format": "date-time", "maximum": 3})"),
+            Json::parse(R"({"type": "integer", "maximum": 3})"));
+  EXPECT_EQ(
+      trimmed(
+          R"({"type": ["string", "array"], "items": {"type": "string"}, "minLength": 2, "description": "d"})"),
+      Json::parse(R"({"anyOf": [{"type": "string", "minLength": 2, "description": "d"},
+      {"type": "array", "items": {"type": "string"}, "description": "d"}]})"));
+  EXPECT_EQ(
+      trimmed(R"({"type": ["integer", "string", "null"], "maximum": 3})"),
+      Json::parse(R"({"anyOf": [{"type": "integer", "maximum": 3, "nullable": true}, {"type": "string"}]})"));
+}
+
+TEST(GeminiSchema, EmptyTextsLeaveAnEnum) {
+  EXPECT_EQ(trimmed(R"({"type": "string", "enum": ["a", "", null]})"),
+            Json::parse(R"({"type": "string", "enum": ["a"], "nullable": true})"));
+  EXPECT_EQ(trimmed(R"({"enum": [""]})"), Json::parse(R"({"type": "string"})"));
+  EXPECT_EQ(trimmed(R"({"enum": ["a", 1, true]})"), Json::parse(R"({"anyOf": [{"type": "boolean"},
+      {"type": "string", "enum": ["a"]}, {"type": "integer", "description": "One of [1]."}]})"));
+}
+
+TEST(GeminiSchema, AlternativesOfAnObjectAreObjects) {
+  EXPECT_EQ(trimmed(R"({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+      "anyOf": [{"required": ["a"]}, {"required": ["b"]}]})"),
+            Json::parse(R"({"anyOf": [
+      {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"],
+       "propertyOrdering": ["a", "b"]},
+      {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["b"],
+       "propertyOrdering": ["a", "b"]}]})"));
+}
+
+TEST(GeminiSchema, ATupleIsAListOfWhatItsItemsMayBe) {
+  EXPECT_EQ(
+      trimmed(
+          R"({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": false})"),
+      Json::parse(R"({"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}})"));
+  EXPECT_EQ(trimmed(R"({"type": "array", "items": [{"type": "string"}], "maxItems": 1})"),
+            Json::parse(R"({"type": "array", "items": {"type": "string"}, "maxItems": 1})"));
+}
+
+TEST(GeminiSchema, WhatIsNoSchemaIsAnyValue) {
+  const Json any = trimmed("{}");
+  EXPECT_EQ(any["anyOf"].size(), 5U);
+  for (const char* each : {"true", "null", "3", R"("text")", "[]", R"({"type": "any"})", R"({"type": 3})"})
+    EXPECT_EQ(trimmed(each), any) << each;
+}
+
+TEST(GeminiTools, AUnionAtTheRootIsOneObject) {
+  const char* body = R"({"tools": [{"type": "function", "function": {"name": "f", "parameters": {"oneOf": [
+      {"type": "object", "properties": {"kind": {"const": "a"}, "x": {"type": "string"}}, "required": ["kind", "x"]},
+      {"type": "object", "properties": {"kind": {"const": "b"}, "y": {"type": "string"}}, "required": ["kind"]}]}}}]})";
+  EXPECT_EQ(tools(kFlash, body)[0]["functionDeclarations"][0]["parameters"],
+            Json::parse(R"({"type": "object", "properties": {"kind": {"type": "string", "enum": ["a", "b"]},
+      "x": {"type": "string"}, "y": {"type": "string"}}, "required": ["kind"],
+      "propertyOrdering": ["kind", "x", "y"]})"));
+  EXPECT_EQ(dropped_of(kFlash, body), "tools;clamped");
+}
+
+Json answer_schema(const std::string& schema, const std::string& reported) {
+  const std::string body =
+      R"({"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": )" + schema +
+      "}}}";
+  EXPECT_EQ(dropped_of(kFlash, body), reported) << schema;
+  return config(kFlash, body)["responseJsonSchema"];
+}
+
+TEST(GeminiAnswer, OnlyDocumentedKeywordsAreSent) {
+  EXPECT_EQ(answer_schema(R"({"type": "object", "title": "T", "$comment": "c", "properties": {
+      "a": {"type": "integer", "minimum": 1, "exclusiveMaximum": 9, "multipleOf": 2, "description": "d"},
+      "b": {"type": "string", "minLength": 1, "pattern": "^a"}, "c": {"const": "x"}}})",
+                          "response_format;clamped"),
+            Json::parse(R"({"type": "object", "title": "T", "properties": {
+      "a": {"type": "integer", "minimum": 1, "description": "d. Must be less than 9, a multiple of 2."},
+      "b": {"type": "string", "description": "Must be at least 1 characters long, matching ^a."},
+      "c": {"enum": ["x"]}}, "propertyOrdering": ["a", "b", "c"]})"));
+}
+
+TEST(GeminiAnswer, NothingIsBesideAReference) {
+  EXPECT_EQ(answer_schema(
+                R"({"type": "object", "properties": {"a": {"$ref": "#/definitions/A", "description": "d"}},
+      "definitions": {"A": {"type": ["string", "null"]}}})",
+                ""),
+            Json::parse(R"({"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}},
+      "$defs": {"A": {"type": ["string", "null"]}}})"));
+}
+
+TEST(GeminiAnswer, ACycleIsInOptionalPropertiesOnly) {
+  EXPECT_EQ(
+      answer_schema(R"({"$ref": "#/$defs/N", "$defs": {"N": {"type": "object", "required": ["v", "next"],
+      "properties": {"v": {"type": "string"}, "next": {"anyOf": [{"$ref": "#/$defs/N"}, {"type": "null"}]}}}}})",
+                    "response_format;clamped")["$defs"]["N"]["required"],
+      Json({"v"}));
+}
+
+TEST(GeminiAnswer, NullLeavesAnEnum) {
+  EXPECT_EQ(
+      answer_schema(
+          R"({"type": "object", "properties": {"a": {"type": ["string", "null"], "enum": ["x", null]}}})",
+          "")["properties"]["a"],
+      Json::parse(R"({"anyOf": [{"type": ["string"], "enum": ["x"]}, {"type": "null"}]})"));
 }
 
 }  // namespace

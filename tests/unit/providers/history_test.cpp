@@ -14,6 +14,7 @@ namespace {
 
 using schemas::Json;
 using testing::dropped_of;
+using testing::kTargets;
 using testing::read_stream;
 using testing::sent_of;
 using testing::target_of;
@@ -62,21 +63,6 @@ std::string mark_of(const std::string& name) {
   if (name == "images") return "TUFSSy1pbWFnZXM=";
   return name == "role" ? "role" : name == "tool_calls" ? "MARK-arguments" : "MARK-" + name;
 }
-
-const std::vector<Target> kTargets = {
-    target_of("openai", "gpt-4o"),
-    target_of("azure", "gpt-4o", "http://x"),
-    target_of("xai", "grok-4"),
-    target_of("mistral", "mistral-large"),
-    target_of("groq", "llama-3.3"),
-    target_of("groq", "openai/gpt-oss-120b"),
-    target_of("ollama", "m"),
-    target_of("vllm", "m"),
-    target_of("openrouter", "m"),
-    target_of("anthropic", "claude-sonnet-4-5"),
-    target_of("gemini", "gemini-3-pro"),
-    target_of("gemini", "gemini-2.5-flash"),
-};
 
 void expect_none_lost_of(const Target& target, const Json& message) {
   const std::string body = asked_with(message);
@@ -142,6 +128,15 @@ TEST(History, ReasoningIsSentWhereAProviderHasAPlace) {
   EXPECT_EQ(sent_of(kTargets[8], body)["messages"][1]["reasoning_content"], "hm");
 }
 
+TEST(History, OfSignedThinkingOnlyTheMembersOfItsTypeAreSent) {
+  const std::string body = asked_with(Json::parse(R"({"role":"assistant","content":"x","thinking_blocks":[
+      {"type":"thinking","thinking":"t","signature":"s","cache_control":{"type":"ephemeral"},"odd":1},
+      {"type":"redacted_thinking","data":"d","cache_control":{"type":"ephemeral"}}]})"));
+  const Json blocks = sent_of(kTargets[9], body)["messages"][1]["content"];
+  EXPECT_EQ(blocks[0], Json::parse(R"({"type":"thinking","thinking":"t","signature":"s"})"));
+  EXPECT_EQ(blocks[1], Json::parse(R"({"type":"redacted_thinking","data":"d"})"));
+}
+
 TEST(History, SignedThinkingAndImagesGoToTheirProviders) {
   const std::string body = asked_with(message_of(largest_reply()));
   const Json blocks = sent_of(kTargets[9], body)["messages"][1]["content"];
@@ -192,6 +187,44 @@ TEST(History, AMemberOfAnotherFormIsReported) {
       EXPECT_EQ(dropped_of(kTargets[at], body), "messages." + name) << kTargets[at].name << value;
     }
   }
+}
+
+// Unknown members of parts, of what they hold, of tools and of their functions.
+constexpr std::string_view kOddMembers = R"({"messages":[
+    {"role":"user","content":[{"type":"text","text":"u","odd_part":"MARK-1"},
+     {"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo=","odd_source":"MARK-2"}}]},
+    {"role":"assistant","content":[{"type":"text","text":"a","annotations":[{"type":"x"}],"logprobs":[1],
+     "id":"MARK-3","citations":[{"u":"MARK-4"}],"parsed":null}]},
+    {"role":"user","content":"v"}],
+    "tools":[{"type":"function","odd_tool":"MARK-5","function":{"name":"f","parameters":{"type":"object",
+     "properties":{"p":{"type":"string"}}},"odd_function":{"m":"MARK-6"}}}]})";
+
+TEST(History, UnknownMembersOfPartsAndToolsAreLeftOutAndReported) {
+  const std::vector<std::string> names = {"messages.odd_part", "messages.odd_source", "messages.annotations",
+                                          "messages.logprobs", "messages.id",         "messages.citations",
+                                          "tools.odd_tool",    "tools.odd_function"};
+  for (const Target& target : kTargets) {
+    const WireRequest wire = testing::sent(target, kOddMembers);
+    const bool is_local = target.preset->dialect == Dialect::kLocal;
+    const std::string reported = ", " + schemas::dropped_text(wire.dropped) + ",";
+    EXPECT_EQ(wire.body.find("MARK-") != std::string::npos, is_local) << target.name << wire.body;
+    for (const std::string& name : names)
+      EXPECT_EQ(reported.find(", " + name + ",") != std::string::npos, !is_local) << target.name << reported;
+    EXPECT_EQ(reported.find("parsed"), std::string::npos);
+  }
+}
+
+TEST(History, ARefusalIsATextWhereAProviderHasNoSuchPart) {
+  const std::string_view body = R"({"messages":[{"role":"user","content":"u"},
+      {"role":"assistant","content":[{"type":"refusal","refusal":"no"}]},{"role":"user","content":"v"}]})";
+  const Json refusal = Json::parse(R"([{"type":"refusal","refusal":"no"}])");
+  for (const std::size_t at : {0, 1, 6, 7, 8})
+    EXPECT_EQ(sent_of(kTargets[at], body)["messages"][1]["content"], refusal) << kTargets[at].name;
+  const Json text = Json::parse(R"([{"type":"text","text":"no"}])");
+  for (const std::size_t at : {2, 3, 4, 5, 9})
+    EXPECT_EQ(sent_of(kTargets[at], body)["messages"][1]["content"], text) << kTargets[at].name;
+  EXPECT_EQ(sent_of(kTargets[10], body)["contents"][1]["parts"], Json::parse(R"([{"text":"no"}])"));
+  for (const Target& target : kTargets) EXPECT_EQ(dropped_of(target, body), "") << target.name;
 }
 
 TEST(History, ManyUnknownMembersAreReportedInShortTime) {
@@ -371,6 +404,13 @@ TEST(ReasoningState, IsKeptOnlyWithCallsAndUpToItsBound) {
       assembled(read_stream(target, text + delta(kCallMember) + delta("", R"("tool_calls")")));
   EXPECT_EQ(choice.reasoning_state, "");
   EXPECT_EQ(choice.reasoning.size(), 1'100'000U);
+  std::string zeros = "0";
+  for (int i = 0; i < 80'000; ++i) zeros += ",0";
+  const std::string details = delta(R"("reasoning_details":[{"d":[)" + zeros + "]}]");
+  EXPECT_EQ(assembled(read_stream(target, details + delta(kCallMember) + delta("", R"("tool_calls")")))
+                .reasoning_state,
+            "")
+      << "values without texts count, too";
 }
 
 TEST(ReasoningState, ToolsThatAnthropicRanComeBackBesideACall) {

@@ -32,6 +32,17 @@ base::Error refused(const std::string& provider, const Json& part, bool media_ur
   return wire ? base::Error() : wire.error();
 }
 
+TEST(MediaCheck, AServerBehindProviderOpenaiDecidesItself) {
+  Target target = target_of("openai", "m");
+  target.base_url = "https://inference.example/v1";
+  schemas::ChatRequest request;
+  for (const Json& part : {image("image/bmp"), audio("flac")}) {
+    request.body = {{"messages", {{{"role", "user"}, {"content", Json::array({part})}}}}};
+    EXPECT_TRUE(check_media(target, request)) << part;
+    EXPECT_FALSE(check_media(target_of("openai", "m"), request)) << part;
+  }
+}
+
 TEST(MediaCheck, EachFamilyTakesTheImageTypesThatItDocuments) {
   struct Row {
     const char* provider;

@@ -85,5 +85,41 @@ TEST(OcrWire, OnlyOpenaiShapedApisHaveIt) {
     EXPECT_TRUE(no_ocr(target_of(provider))) << provider;
 }
 
+TEST(OcrWire, OptionsAreSentAsTheyCame) {
+  OcrCall order = order_of("image/png");
+  order.options = R"({"table_format":"html","document_annotation_format":{"type":"json_schema"}})";
+  const Json body = body_of(order);
+  EXPECT_EQ(body["table_format"], "html");
+  EXPECT_EQ(body["document_annotation_format"], (Json{{"type", "json_schema"}}));
+  EXPECT_EQ(body["include_image_base64"], true);
+  order.options = "{}";
+  EXPECT_EQ(body_of(order).size(), 3u);
+}
+
+TEST(OcrWire, NothingOfAReplyIsLost) {
+  const Json page = Json::parse(
+      R"j({"index":0,"markdown":"[tbl-0.md](tbl-0.md)","images":[{"id":"i","top_left_x":1,"top_left_y":2,)j"
+      R"j("bottom_right_x":3,"bottom_right_y":4,"image_annotation":"{}"}],)j"
+      R"j("dimensions":{"dpi":200,"height":2,"width":1},)j"
+      R"j("tables":[{"id":"tbl-0.md","content":"|a|","format":"markdown"}],"hyperlinks":["https://e.org"],)j"
+      R"j("header":"H","footer":"F","blocks":[{"type":"text","top_left_x":1}],)j"
+      R"j("confidence_scores":{"average_page_confidence_score":0.9}})j");
+  Json given = page;
+  for (const char* ours : {"warnings", "error", "document_members"}) given[ours] = {{"code", 1}};
+  const auto pages = ocr_reply(target_of("mistral"),
+                               Json{{"pages", {given, {{"index", 1}, {"markdown", ""}, {"header", nullptr}}}},
+                                    {"model", "m"},
+                                    {"usage_info", Json::object()},
+                                    {"document_annotation", "{}"}}
+                                   .dump());
+  ASSERT_TRUE(pages);
+  const auto first = schemas::without_document_members(schemas::to_json(pages->at(0)));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->members, R"("document_annotation":"{}")");
+  EXPECT_EQ(Json::parse(first->page), page);
+  EXPECT_FALSE(schemas::ocr_page_failed(first->page));
+  EXPECT_EQ(Json::parse(schemas::to_json(pages->at(1))).size(), 4u);
+}
+
 }  // namespace
 }  // namespace millrace::providers::ocr_wire_test

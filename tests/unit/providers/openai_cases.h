@@ -54,6 +54,7 @@ inline Streamed read_stream(const Target& target, std::string_view bytes, std::s
   events.feed(bytes.substr(0, cut));
   events.feed(bytes.substr(cut));
   out.complete = reader->complete(1);
+  if (out.status && out.complete) reader->end(out.pieces);
   out.facts = reader->facts();
   return out;
 }

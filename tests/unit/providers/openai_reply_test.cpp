@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "ai/providers/call_ids.h"
 #include "ai/providers/openai/reply.h"
 #include "tests/unit/providers/openai_cases.h"
 
@@ -64,6 +65,32 @@ TEST(OpenaiReply, ToolCallsOfBothKindsAreRead) {
   ASSERT_TRUE(reply);
   EXPECT_EQ((std::vector<schemas::ToolCall>{{"a", "function", "f", "{}"}, {"b", "custom", "g", "text"}}),
             reply->choices[0].tool_calls);
+}
+
+TEST(OpenaiReply, TwoCallsOfOneIdAreTwoCalls) {
+  const auto call = [](const char* city, const Json& more = Json::object()) {
+    Json made = {{"id", "x"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", city}}}};
+    made.update(more);
+    return made;
+  };
+  for (const Json& index : {Json::object(), Json{{"index", 0}}}) {
+    const auto reply = read(reply_with({{"tool_calls", {call("a", index), call("b", index)}}}));
+    ASSERT_TRUE(reply);
+    const std::vector<schemas::ToolCall>& calls = reply->choices[0].tool_calls;
+    ASSERT_EQ(2u, calls.size());
+    EXPECT_EQ("x", calls[0].id);
+    EXPECT_TRUE(is_new_call_id(calls[1].id)) << calls[1].id;
+    EXPECT_EQ("a", calls[0].arguments);
+    EXPECT_EQ("b", calls[1].arguments);
+    EXPECT_EQ("f", calls[1].name);
+  }
+}
+
+TEST(OpenaiReply, CallsWithoutIdAndNameAreCallsToo) {
+  const auto reply = read(reply_with(
+      {{"tool_calls", Json::array({{{"function", Json::object()}}, {{"function", Json::object()}}})}}));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(2u, reply->choices[0].tool_calls.size());
 }
 
 TEST(OpenaiReply, TheDeprecatedCallOfAFunctionIsAToolCall) {

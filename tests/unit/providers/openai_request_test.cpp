@@ -14,7 +14,7 @@ using testing::request_of;
 using testing::target_of;
 using How = schemas::DroppedParam::How;
 
-struct Told {
+struct Written {
   Json body;
   schemas::DroppedParams dropped;
   bool lost(std::string_view name, How how = How::kDropped) const {
@@ -22,13 +22,13 @@ struct Told {
   }
 };
 
-Told tell(const Target& target, const schemas::ChatRequest& request, bool stream = false) {
+Written write(const Target& target, const schemas::ChatRequest& request, bool stream = false) {
   const auto wire = translation(Family::kOpenai).chat_request(target, request, stream);
   EXPECT_TRUE(wire.has_value());
   return {Json::parse(wire->body), wire->dropped};
 }
-Told tell(std::string_view provider, const char* model, Json body) {
-  return tell(target_of(provider, model), request_of(std::move(body)));
+Written write(std::string_view provider, const char* model, Json body) {
+  return write(target_of(provider, model), request_of(std::move(body)));
 }
 
 // A value for each parameter of the table.
@@ -79,6 +79,25 @@ std::vector<std::string> sent_as(const std::string& name) {
   return {name};
 }
 
+TEST(OpenaiRequest, AUnionAtTheRootOfAToolIsFoldedForOpenai) {
+  const Json parameters = Json::parse(R"({"anyOf": [{"properties": {"a": {"type": "string"}}},
+      {"properties": {"b": {"type": "string"}}}]})");
+  const schemas::ChatRequest chat = testing::request_of(
+      {{"tools",
+        Json::array({{{"type", "function"}, {"function", {{"name", "f"}, {"parameters", parameters}}}}})}});
+  const auto sent = [&](const char* provider) {
+    const WireRequest wire =
+        translation(Family::kOpenai).chat_request(target_of(provider, "m"), chat, false).value();
+    return std::pair(Json::parse(wire.body)["tools"][0]["function"]["parameters"],
+                     schemas::dropped_text(wire.dropped));
+  };
+  const Json folded = Json::parse(R"({"type": "object", "properties": {"a": {"type": "string"},
+      "b": {"type": "string"}}})");
+  EXPECT_EQ(sent("openai"), std::pair(folded, std::string("tools;clamped")));
+  EXPECT_EQ(sent("azure"), std::pair(folded, std::string("tools;clamped")));
+  EXPECT_EQ(sent("vllm"), std::pair(parameters, std::string()));
+}
+
 TEST(OpenaiRequest, NoParameterIsLostInSilence) {
   for (const std::string& name : testing::parameters())
     ASSERT_TRUE(samples().contains(name)) << name << " has no sample";
@@ -94,13 +113,13 @@ TEST(OpenaiRequest, NoParameterIsLostInSilence) {
     for (const auto& [name, value] : samples()) {
       schemas::ChatRequest request = request_of({{name, value}});
       if (name == "n") request.n = 2;
-      const Told told = tell(target_of(provider, model), request);
+      const Written written = write(target_of(provider, model), request);
       const bool arrived =
-          std::ranges::any_of(sent_as(name), [&](const auto& as) { return told.body.contains(as); });
+          std::ranges::any_of(sent_as(name), [&](const auto& as) { return written.body.contains(as); });
       const bool reported =
-          std::ranges::any_of(told.dropped, [&](const auto& one) { return one.name == name; });
+          std::ranges::any_of(written.dropped, [&](const auto& one) { return one.name == name; });
       EXPECT_TRUE(arrived || reported) << provider << " " << model << " " << name;
-      EXPECT_FALSE(arrived && told.lost(name)) << provider << " " << model << " " << name;
+      EXPECT_FALSE(arrived && written.lost(name)) << provider << " " << model << " " << name;
     }
   }
 }
@@ -110,37 +129,38 @@ TEST(OpenaiRequest, WhatBelongsToToolsIsNotSentWithoutThem) {
     for (Json body : {Json::object(), Json{{"tools", Json::array()}}}) {
       body["tool_choice"] = "required";
       body["parallel_tool_calls"] = false;
-      const Told told = tell(provider, "gpt-4o", body);
-      EXPECT_FALSE(told.body.contains("tool_choice")) << provider;
-      EXPECT_FALSE(told.body.contains("parallel_tool_calls")) << provider;
-      EXPECT_TRUE(told.lost("tool_choice")) << provider;
-      EXPECT_TRUE(told.lost("parallel_tool_calls")) << provider;
+      const Written written = write(provider, "gpt-4o", body);
+      EXPECT_FALSE(written.body.contains("tool_choice")) << provider;
+      EXPECT_FALSE(written.body.contains("parallel_tool_calls")) << provider;
+      EXPECT_TRUE(written.lost("tool_choice")) << provider;
+      EXPECT_TRUE(written.lost("parallel_tool_calls")) << provider;
     }
   }
-  const Told told = tell("openai", "gpt-4o", {{"tools", samples().at("tools")}, {"tool_choice", "auto"}});
-  EXPECT_EQ("auto", told.body["tool_choice"]);
-  EXPECT_TRUE(told.dropped.empty());
+  const Written written =
+      write("openai", "gpt-4o", {{"tools", samples().at("tools")}, {"tool_choice", "auto"}});
+  EXPECT_EQ("auto", written.body["tool_choice"]);
+  EXPECT_TRUE(written.dropped.empty());
 }
 
 TEST(OpenaiRequest, WhatItsTableDropsDoesNotReachTheUpstream) {
   for (const Preset& preset : presets()) {
     if (preset.family != Family::kOpenai) continue;
     const Target target = target_of(preset.name, "some-model");
-    const Told told = tell(target, request_of(Json(samples())));
+    const Written written = write(target, request_of(Json(samples())));
     for (const auto& [name, value] : samples()) {
       if (support(target, name) == Support::kDropped) {
-        EXPECT_FALSE(told.body.contains(name)) << preset.name << name;
-        EXPECT_TRUE(told.lost(name)) << preset.name << name;
+        EXPECT_FALSE(written.body.contains(name)) << preset.name << name;
+        EXPECT_TRUE(written.lost(name)) << preset.name << name;
       }
     }
   }
 }
 
 TEST(OpenaiRequest, TheModelIsTheUpstreamsNameAndUnknownFieldsPassThrough) {
-  const Told told = tell("openai", "gpt-4o", {{"brand_new", {{"a", 1}}}});
-  EXPECT_EQ("gpt-4o", told.body["model"]);
-  EXPECT_EQ(Json({{"a", 1}}), told.body["brand_new"]);
-  EXPECT_TRUE(told.dropped.empty());
+  const Written written = write("openai", "gpt-4o", {{"brand_new", {{"a", 1}}}});
+  EXPECT_EQ("gpt-4o", written.body["model"]);
+  EXPECT_EQ(Json({{"a", 1}}), written.body["brand_new"]);
+  EXPECT_TRUE(written.dropped.empty());
 }
 
 // A client library of one provider may send them with any model.
@@ -151,150 +171,150 @@ TEST(OpenaiRequest, FieldsOfOtherProvidersAreNotForwarded) {
                      {"prompt_cache_retention", "24h"}};
   for (const Preset& preset : presets()) {
     if (preset.family != Family::kOpenai) continue;
-    const Told told = tell(target_of(preset.name, "some-model"), request_of(foreign));
+    const Written written = write(target_of(preset.name, "some-model"), request_of(foreign));
     for (const auto& [name, value] : foreign.items()) {
       const bool is_own = preset.dialect == Dialect::kMistral
                               ? name == "prompt_mode" || name == "safe_prompt"
                               : preset.dialect == Dialect::kOpenai && name == "prompt_cache_retention";
-      EXPECT_EQ(is_own, told.body.contains(name)) << preset.name << " " << name;
-      EXPECT_EQ(!is_own, told.lost(name)) << preset.name << " " << name;
+      EXPECT_EQ(is_own, written.body.contains(name)) << preset.name << " " << name;
+      EXPECT_EQ(!is_own, written.lost(name)) << preset.name << " " << name;
     }
   }
 }
 
 TEST(OpenaiRequest, TheNameOfAnUnknownFieldAddsNoOther) {
   const std::string name = R"(x":1,"model":"dearer","y)";
-  const Told told = tell("openai", "gpt-4o", {{name, 1}});
-  EXPECT_EQ("gpt-4o", told.body["model"]);
-  EXPECT_EQ(1, told.body[name]);
+  const Written written = write("openai", "gpt-4o", {{name, 1}});
+  EXPECT_EQ("gpt-4o", written.body["model"]);
+  EXPECT_EQ(1, written.body[name]);
 }
 
 TEST(OpenaiRequest, AStreamAsksForItsUsageExceptOfMistral) {
   EXPECT_EQ(Json({{"include_usage", true}}),
-            tell(target_of("openai", "gpt-4o"), request_of({}), true).body["stream_options"]);
-  const Told mistral = tell(target_of("mistral", "m"), request_of({}), true);
+            write(target_of("openai", "gpt-4o"), request_of({}), true).body["stream_options"]);
+  const Written mistral = write(target_of("mistral", "m"), request_of({}), true);
   EXPECT_EQ(true, mistral.body["stream"]);
   EXPECT_FALSE(mistral.body.contains("stream_options"));
-  EXPECT_FALSE(tell("openai", "gpt-4o", {}).body.contains("stream"));
+  EXPECT_FALSE(write("openai", "gpt-4o", {}).body.contains("stream"));
 }
 
 TEST(OpenaiRequest, TheTokenLimitHasTheNameThatTheProviderKnows) {
-  EXPECT_EQ(9, tell("openai", "o3", {{"max_completion_tokens", 9}}).body["max_completion_tokens"]);
-  EXPECT_EQ(9, tell("xai", "grok-4", {{"max_completion_tokens", 9}}).body["max_completion_tokens"]);
-  EXPECT_EQ(9, tell("mistral", "m", {{"max_completion_tokens", 9}}).body["max_tokens"]);
-  EXPECT_EQ(9, tell("ollama", "m", {{"max_completion_tokens", 9}}).body["max_tokens"]);
+  EXPECT_EQ(9, write("openai", "o3", {{"max_completion_tokens", 9}}).body["max_completion_tokens"]);
+  EXPECT_EQ(9, write("xai", "grok-4", {{"max_completion_tokens", 9}}).body["max_completion_tokens"]);
+  EXPECT_EQ(9, write("mistral", "m", {{"max_completion_tokens", 9}}).body["max_tokens"]);
+  EXPECT_EQ(9, write("ollama", "m", {{"max_completion_tokens", 9}}).body["max_tokens"]);
 }
 
 TEST(OpenaiRequest, TemperaturesPastAProvidersBoundsAreCutAndReported) {
-  const Told groq = tell("groq", "m", {{"temperature", 0}});
+  const Written groq = write("groq", "m", {{"temperature", 0}});
   EXPECT_EQ(1e-8, groq.body["temperature"]);
   EXPECT_TRUE(groq.lost("temperature", How::kClamped));
-  const Told mistral = tell("mistral", "m", {{"temperature", 1.9}});
+  const Written mistral = write("mistral", "m", {{"temperature", 1.9}});
   EXPECT_EQ(1.5, mistral.body["temperature"]);
   EXPECT_TRUE(mistral.lost("temperature", How::kClamped));
-  EXPECT_TRUE(tell("mistral", "m", {{"temperature", 1.2}}).dropped.empty());
+  EXPECT_TRUE(write("mistral", "m", {{"temperature", 1.2}}).dropped.empty());
 }
 
 TEST(OpenaiRequest, ReasoningModelsGetTheOnlyTemperatureTheyHave) {
-  EXPECT_TRUE(tell("openai", "o3", {{"temperature", 0.2}}).lost("temperature"));
-  const Told same = tell("openai", "o3", {{"temperature", 1}});
+  EXPECT_TRUE(write("openai", "o3", {{"temperature", 0.2}}).lost("temperature"));
+  const Written same = write("openai", "o3", {{"temperature", 1}});
   EXPECT_EQ(1, same.body["temperature"]);
   EXPECT_TRUE(same.dropped.empty());
 }
 
 TEST(OpenaiRequest, NewerReasoningModelsSampleWhileTheyDoNotReason) {
-  EXPECT_EQ(0.2, tell("openai", "gpt-5.2", {{"temperature", 0.2}}).body["temperature"]);
+  EXPECT_EQ(0.2, write("openai", "gpt-5.2", {{"temperature", 0.2}}).body["temperature"]);
   EXPECT_TRUE(
-      tell("openai", "gpt-5.2", {{"temperature", 0.2}, {"reasoning_effort", "low"}}).lost("temperature"));
+      write("openai", "gpt-5.2", {{"temperature", 0.2}, {"reasoning_effort", "low"}}).lost("temperature"));
 }
 
 TEST(OpenaiRequest, UserIsCutToSixtyFourCharacters) {
   std::string name;
   for (int i = 0; i < 70; ++i) name += "ü";
-  const Told told = tell("openai", "gpt-4o", {{"user", name}});
-  EXPECT_EQ(name.substr(0, 128), told.body["user"]);
-  EXPECT_TRUE(told.lost("user", How::kClamped));
-  EXPECT_TRUE(tell("openai", "gpt-4o", {{"user", std::string(64, 'x')}}).dropped.empty());
+  const Written written = write("openai", "gpt-4o", {{"user", name}});
+  EXPECT_EQ(name.substr(0, 128), written.body["user"]);
+  EXPECT_TRUE(written.lost("user", How::kClamped));
+  EXPECT_TRUE(write("openai", "gpt-4o", {{"user", std::string(64, 'x')}}).dropped.empty());
 }
 
 TEST(OpenaiRequest, MistralHasItsOwnWords) {
-  const Told told =
-      tell("mistral", "m",
-           {{"seed", 3},
-            {"tools", samples().at("tools")},
-            {"tool_choice", "required"},
-            {"messages",
-             {{{"role", "developer"}, {"content", "d"}},
-              {{"role", "assistant"}, {"tool_calls", {{{"id", "call_0123456789"}, {"type", "function"}}}}},
-              {{"role", "tool"}, {"tool_call_id", "call_0123456789"}, {"content", "x"}}}}});
-  EXPECT_EQ(3, told.body["random_seed"]);
-  EXPECT_EQ("any", told.body["tool_choice"]);
-  EXPECT_EQ("system", told.body["messages"][0]["role"]);
-  const std::string id = told.body["messages"][1]["tool_calls"][0]["id"];
+  const Written written =
+      write("mistral", "m",
+            {{"seed", 3},
+             {"tools", samples().at("tools")},
+             {"tool_choice", "required"},
+             {"messages",
+              {{{"role", "developer"}, {"content", "d"}},
+               {{"role", "assistant"}, {"tool_calls", {{{"id", "call_0123456789"}, {"type", "function"}}}}},
+               {{"role", "tool"}, {"tool_call_id", "call_0123456789"}, {"content", "x"}}}}});
+  EXPECT_EQ(3, written.body["random_seed"]);
+  EXPECT_EQ("any", written.body["tool_choice"]);
+  EXPECT_EQ("system", written.body["messages"][0]["role"]);
+  const std::string id = written.body["messages"][1]["tool_calls"][0]["id"];
   EXPECT_EQ(9u, id.size());
-  EXPECT_EQ(id, told.body["messages"][2]["tool_call_id"]);
+  EXPECT_EQ(id, written.body["messages"][2]["tool_call_id"]);
 }
 
 TEST(OpenaiRequest, PartsOfThinkingAreForMistralAlone) {
   const Json text{{"type", "text"}, {"text", "4"}};
   const Json thinking{{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", "2 + 2"}}}}};
   const Json body{{"messages", {{{"role", "assistant"}, {"content", {thinking, text}}}}}};
-  const Told mistral = tell("mistral", "m", body);
-  EXPECT_EQ(mistral.body["messages"], body["messages"]);
+  const Written mistral = write("mistral", "m", body);
+  EXPECT_EQ(mistral.body["messages"][0]["content"], body["messages"][0]["content"]);
   EXPECT_TRUE(mistral.dropped.empty());
   for (const char* other : {"openai", "groq", "xai", "vllm"}) {
-    const Told told = tell(other, "m", body);
-    EXPECT_EQ(told.body["messages"][0]["content"], Json::array({text})) << other;
-    EXPECT_TRUE(told.lost("messages.thinking")) << other;
+    const Written written = write(other, "m", body);
+    EXPECT_EQ(written.body["messages"][0]["content"], Json::array({text})) << other;
+    EXPECT_TRUE(written.lost("messages.thinking")) << other;
   }
 }
 
 TEST(OpenaiRequest, AMessageOfThinkingAloneSaysNothing) {
   const Json thinking{{"type", "thinking"}, {"thinking", "hm"}};
   Json message{{"role", "assistant"}, {"content", Json::array({thinking})}};
-  EXPECT_EQ(tell("openai", "m", {{"messages", {message}}}).body["messages"][0]["content"], "");
+  EXPECT_EQ(write("openai", "m", {{"messages", {message}}}).body["messages"][0]["content"], "");
   message["tool_calls"] = {{{"id", "c"}, {"type", "function"}}};
-  EXPECT_FALSE(tell("openai", "m", {{"messages", {message}}}).body["messages"][0].contains("content"));
+  EXPECT_FALSE(write("openai", "m", {{"messages", {message}}}).body["messages"][0].contains("content"));
 }
 
 TEST(OpenaiRequest, GroqSeesNoNamesOfMessages) {
-  const Told told =
-      tell("groq", "m", {{"messages", {{{"role", "user"}, {"content", "x"}, {"name", "ann"}}}}});
-  EXPECT_FALSE(told.body["messages"][0].contains("name"));
-  EXPECT_TRUE(told.lost("messages.name"));
+  const Written written =
+      write("groq", "m", {{"messages", {{{"role", "user"}, {"content", "x"}, {"name", "ann"}}}}});
+  EXPECT_FALSE(written.body["messages"][0].contains("name"));
+  EXPECT_TRUE(written.lost("messages.name"));
 }
 
 TEST(OpenaiRequest, SeveralChoicesAreAskedForOrEmulated) {
   schemas::ChatRequest request = request_of({{"n", 3}});
   request.n = 3;
-  EXPECT_EQ(3, tell(target_of("openai", "gpt-4o"), request).body["n"]);
-  const Told groq = tell(target_of("groq", "m"), request);
+  EXPECT_EQ(3, write(target_of("openai", "gpt-4o"), request).body["n"]);
+  const Written groq = write(target_of("groq", "m"), request);
   EXPECT_FALSE(groq.body.contains("n"));
   EXPECT_TRUE(groq.lost("n", How::kEmulated));
 }
 
 TEST(OpenaiRequest, ThinkingBecomesWhatTheProviderHasForIt) {
   const Json off{{"thinking", {{"type", "disabled"}}}};
-  EXPECT_EQ("none", tell("groq", "qwen/qwen3-32b", off).body["reasoning_effort"]);
-  EXPECT_TRUE(tell("groq", "openai/gpt-oss-20b", off).lost("thinking"));
-  EXPECT_EQ(Json({{"enable_thinking", false}}), tell("vllm", "qwen3", off).body["chat_template_kwargs"]);
-  EXPECT_EQ("none", tell("ollama", "qwen3", off).body["reasoning_effort"]);
+  EXPECT_EQ("none", write("groq", "qwen/qwen3-32b", off).body["reasoning_effort"]);
+  EXPECT_TRUE(write("groq", "openai/gpt-oss-20b", off).lost("thinking"));
+  EXPECT_EQ(Json({{"enable_thinking", false}}), write("vllm", "qwen3", off).body["chat_template_kwargs"]);
+  EXPECT_EQ("none", write("ollama", "qwen3", off).body["reasoning_effort"]);
 }
 
 TEST(OpenaiRequest, WordsThatAModelLacksAreDropped) {
-  EXPECT_TRUE(tell("mistral", "m", {{"reasoning_effort", "low"}}).lost("reasoning_effort"));
-  EXPECT_TRUE(tell("openai", "gpt-5", {{"reasoning_effort", "ponder"}}).lost("reasoning_effort"));
-  EXPECT_TRUE(tell("openai", "gpt-5", {{"service_tier", "gold"}}).lost("service_tier"));
-  EXPECT_EQ("on_demand", tell("groq", "m", {{"service_tier", "default"}}).body["service_tier"]);
+  EXPECT_TRUE(write("mistral", "m", {{"reasoning_effort", "low"}}).lost("reasoning_effort"));
+  EXPECT_TRUE(write("openai", "gpt-5", {{"reasoning_effort", "ponder"}}).lost("reasoning_effort"));
+  EXPECT_TRUE(write("openai", "gpt-5", {{"service_tier", "gold"}}).lost("service_tier"));
+  EXPECT_EQ("on_demand", write("groq", "m", {{"service_tier", "default"}}).body["service_tier"]);
 }
 
 TEST(OpenaiRequest, WhatTheGatewayPutIntoAMessageStaysHere) {
-  const Told told = tell("openai", "gpt-4o",
-                         {{"messages",
-                           {{{"role", "assistant"},
-                             {"content", "x"},
-                             {std::string(schemas::kReasoningStateMember), "opaque"}}}}});
-  EXPECT_EQ(Json({{"role", "assistant"}, {"content", "x"}}), told.body["messages"][0]);
+  const Written written = write("openai", "gpt-4o",
+                                {{"messages",
+                                  {{{"role", "assistant"},
+                                    {"content", "x"},
+                                    {std::string(schemas::kReasoningStateMember), "opaque"}}}}});
+  EXPECT_EQ(Json({{"role", "assistant"}, {"content", "x"}}), written.body["messages"][0]);
 }
 
 }  // namespace

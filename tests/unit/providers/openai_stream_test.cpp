@@ -102,9 +102,9 @@ TEST(OpenaiStream, ReasoningHasOneNameWhateverTheUpstreamCallsIt) {
 
 TEST(OpenaiStream, RefusalsAndLogprobsArePassedOn) {
   EXPECT_EQ("no.", join({chunk({{"refusal", "no"}}), chunk({{"refusal", "."}})}).refusal);
-  Json said = Json::parse(chunk({{"content", "a"}}));
-  said["choices"][0]["logprobs"] = {{"content", {{{"token", "a"}}}}};
-  const Streamed streamed = read_stream(openai(), events_of({said.dump()}));
+  Json first_chunk = Json::parse(chunk({{"content", "a"}}));
+  first_chunk["choices"][0]["logprobs"] = {{"content", {{{"token", "a"}}}}};
+  const Streamed streamed = read_stream(openai(), events_of({first_chunk.dump()}));
   EXPECT_EQ("a", streamed.pieces.at(0).logprobs["content"][0]["token"]);
 }
 
@@ -133,9 +133,21 @@ TEST(OpenaiStream, ToolCallIndexesHaveNoGaps) {
 
 TEST(OpenaiStream, CallsThatShareAnIndexAreDistinguishedByTheirIds) {
   const Joined joined = join({calls_chunk({{{"index", 0}, {"id", "a"}, {"function", {{"name", "f"}}}}}),
-                              calls_chunk({{{"index", 0}, {"id", "b"}, {"function", {{"name", "g"}}}}})});
+                              calls_chunk({{{"index", 0}, {"id", "b"}, {"function", {{"name", "g"}}}}}),
+                              chunk(Json::object(), "stop")});
   ASSERT_EQ(2u, joined.calls.size());
   EXPECT_EQ("b", joined.calls[1].id);
+}
+
+TEST(OpenaiStream, CallsThatShareAnIdAreDistinguishedByTheirIndex) {
+  const Joined joined =
+      join({calls_chunk({{{"index", 0}, {"id", "a"}, {"function", {{"name", "f"}}}}}),
+            calls_chunk({{{"index", 1}, {"id", "a"}, {"function", {{"name", "g"}}}}}),
+            calls_chunk({{{"index", 1}, {"id", "a"}, {"function", {{"arguments", "2"}}}}})});
+  ASSERT_EQ(2u, joined.calls.size());
+  EXPECT_EQ("a", joined.calls[0].id);
+  EXPECT_TRUE(is_new_call_id(joined.calls[1].id)) << joined.calls[1].id;
+  EXPECT_EQ("2", joined.calls[1].arguments);
 }
 
 TEST(OpenaiStream, AChoiceHasNoMoreToolCallsThanTheBound) {
@@ -207,6 +219,7 @@ TEST(OpenaiStream, UsageIsReadAsFromAWholeReply) {
 
 TEST(OpenaiStream, FinishReasonsAreOpenais) {
   EXPECT_EQ("length", join({chunk({{"content", "a"}}, "model_length")}).finish);
+  EXPECT_EQ("length", join({chunk({{"content", "a"}}, "pause_turn")}).finish) << "half an answer";
   EXPECT_EQ("stop", join({chunk({{"content", "a"}}, "end_turn")}).finish);
   EXPECT_EQ("content_filter", join({chunk({{"content", "a"}}, "content_filter")}).finish);
 }
@@ -219,12 +232,75 @@ TEST(OpenaiStream, AnEndWithoutDoneIsWholeOnlyAfterEveryFinishReason) {
   EXPECT_FALSE(read_stream(openai(), events_of({chunk({{"content", "a"}}, "stop"), other.dump()})).complete);
 }
 
+TEST(OpenaiStream, TheFinishReasonIsThatOfTheWholeAnswer) {
+  const Json a_call = {{{"index", 0}, {"id", "a"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}}};
+  for (const bool with_done : {false, true}) {
+    std::vector<std::string> events = {chunk({{"content", "a"}}, "stop"), chunk({{"content", "b"}}, "stop"),
+                                       chunk({{"tool_calls", a_call}}, "stop"),
+                                       chunk(Json::object(), "stop")};
+    if (with_done) events.emplace_back("[DONE]");
+    const Streamed read = read_stream(openai(), events_of(events));
+    ASSERT_TRUE(read.complete);
+    ASSERT_EQ(4u, read.pieces.size());
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ("", read.pieces[i].finish_reason);
+    EXPECT_EQ("tool_calls", read.pieces[3].finish_reason);
+  }
+  for (const char* reason : {"length", "content_filter"}) {
+    EXPECT_EQ(reason, join({chunk({{"content", "a"}}, "stop"), chunk({{"content", "b"}}, reason),
+                            chunk(Json::object(), "stop"), "[DONE]"})
+                          .finish);
+  }
+}
+
+TEST(OpenaiStream, ANameAfterWholeArgumentsBeginsANewCall) {
+  const auto call = [](const char* name, const char* arguments) {
+    return calls_chunk({{{"index", 0}, {"function", {{"name", name}, {"arguments", arguments}}}}});
+  };
+  const auto names_and_arguments = [](const std::vector<std::string>& events) {
+    std::string out;
+    for (const schemas::ToolCall& each : join(events).calls) out += each.name + each.arguments + " ";
+    return out;
+  };
+  EXPECT_EQ(R"(f{"a":1} g{"a":2} )",
+            names_and_arguments({call("f", R"({"a":1})"), call("g", R"({"a":2})"), "[DONE]"}));
+  EXPECT_EQ(R"(f{"a":1} f{"a":2} )",
+            names_and_arguments({call("f", R"({"a":1})"), call("f", R"({"a":2})"), "[DONE]"}));
+  EXPECT_EQ(R"(f{"a":"}"} g{} )", names_and_arguments({call("f", R"({"a":")"), call("", R"(}"})"),
+                                                       call("g", "{"), call("g", "}"), "[DONE]"}));
+  EXPECT_EQ(R"(f{"a":1} )",
+            names_and_arguments({call("f", R"({"a")"), call("f", ":1}"), call("f", ""), "[DONE]"}));
+}
+
+TEST(OpenaiStream, ANameInPiecesIsSentWhole) {
+  const auto call = [](Json function, int index = 0) {
+    return calls_chunk({{{"index", index}, {"function", std::move(function)}}});
+  };
+  const Streamed read = read_stream(
+      openai(), events_of({call({{"name", "get_"}}), call({{"name", "weather"}}), call({{"arguments", "{}"}}),
+                           call({{"name", "now"}}, 1), chunk(Json::object(), "stop")}));
+  ASSERT_EQ(3u, read.pieces.size());
+  EXPECT_EQ("get_weather", read.pieces[1].tool_calls.at(0).name);
+  EXPECT_EQ("{}", read.pieces[1].tool_calls[0].arguments);
+  const Joined joined = join(read);
+  ASSERT_EQ(2u, joined.calls.size());
+  EXPECT_EQ("get_weather", joined.calls[0].name);
+  EXPECT_EQ("now", joined.calls[1].name);
+  EXPECT_EQ("tool_calls", joined.finish);
+}
+
+TEST(OpenaiStream, BlanksAroundTheEndMarkerAreIgnored) {
+  for (const char* marker : {"[DONE]", "[DONE] ", " [DONE]\t"})
+    EXPECT_EQ("stop", join({chunk({{"content", "a"}}), marker}).finish) << marker;
+}
+
 TEST(OpenaiStream, DoneWithoutAFinishReasonIsAStop) {
   EXPECT_EQ("stop", join({chunk({{"content", "a"}}), "[DONE]"}).finish);
 }
 
 TEST(OpenaiStream, AnEmptyStreamIsAnError) {
-  EXPECT_EQ(base::Code::kUpstream, read_stream(openai(), events_of({"[DONE]"})).status.error().code);
+  const Streamed empty = read_stream(openai(), events_of({"[DONE]"}));
+  EXPECT_EQ(base::Code::kUpstream, empty.status.error().code);
+  EXPECT_FALSE(empty.status.error().is_content_fault);
 }
 
 TEST(OpenaiStream, FiltersBeforeTheFirstChoiceAreKeptAndNoPiece) {

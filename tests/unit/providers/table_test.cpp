@@ -11,15 +11,15 @@ namespace {
 using schemas::Json;
 using testing::target_of;
 
-// A request, and the value that the provider's request has at `place` (a JSON pointer): `told` (JSON; null:
-// nothing). `dropped` is the value of the dropped-parameters header.
+// A request, and the value that the provider's request has at `place` (a JSON pointer): `expected` (JSON;
+// null: nothing). `dropped` is the value of the dropped-parameters header.
 struct Cell {
   const char* row;
   const char* provider;
   const char* model;
   const char* body;
   const char* place;
-  const char* told;
+  const char* expected;
   const char* dropped = "";
 };
 
@@ -61,6 +61,9 @@ constexpr const char* kOneByOne = R"({"tools": [{"type": "function", "function":
     "parallel_tool_calls": false})";
 constexpr const char* kFormat = R"({"response_format": {"type": "json_schema", "json_schema": {"name": "n",
     "schema": {"type": "object"}}}})";
+constexpr const char* kNamedFormat =
+    R"({"response_format": {"type": "json_schema", "json_schema": {"name": "n",
+    "schema": {"type": "object", "properties": {"q": {"type": "integer", "minimum": 1}}}}}})";
 constexpr const char* kBudget = R"({"thinking": {"type": "enabled", "budget_tokens": 2000}})";
 constexpr const char* kThinkingOff = R"({"thinking": {"type": "disabled"}})";
 constexpr const char* kEffort = R"({"reasoning_effort": "high"})";
@@ -85,17 +88,18 @@ const Cell kMessageCells[] = {
     {"system", "xai", kGrok, kSystem, "/messages/1/role", R"("developer")"},
     {"system", "mistral", "m", kSystem, "/messages/1/role", R"("system")"},
     {"system", "groq", "m", kSystem, "/messages/1/role", R"("developer")"},
-    {"system", "ollama", "m", kSystem, "/messages/1/role", R"("developer")"},
-    {"system", "vllm", "m", kSystem, "/messages/1/role", R"("developer")"},
-    {"system", "llamacpp", "m", kSystem, "/messages/1/role", R"("developer")"},
+    {"system", "ollama", "m", kSystem, "/messages/1/role", R"("system")"},
+    {"system", "vllm", "m", kSystem, "/messages/1/role", R"("system")"},
+    {"system", "llamacpp", "m", kSystem, "/messages/1/role", R"("system")"},
 
     {"roles", "anthropic", kHaiku, kRound, "/messages/2",
      R"({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_0001", "content": "r"},
          {"type": "tool_result", "tool_use_id": "call_0002", "content": "s"}]})",
      "messages.name"},
     {"roles", "gemini", kFlash, kRound, "/contents/2",
-     R"({"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"result": "r"}}},
-         {"functionResponse": {"name": "g", "response": {"result": "s"}}}]})",
+     R"({"role": "user", "parts": [
+         {"functionResponse": {"id": "call_0001", "name": "f", "response": {"result": "r"}}},
+         {"functionResponse": {"id": "call_0002", "name": "g", "response": {"result": "s"}}}]})",
      "messages.name"},
     {"roles", "gemini", kFlash, kRound, "/contents/1/role", R"("model")", "messages.name"},
     {"roles", "xai", kGrok, kRound, "/messages/2/role", R"("tool")"},
@@ -262,8 +266,11 @@ const Cell kToolCells[] = {
     {"parallel_tool_calls", "groq", "m", kOneByOne, "/parallel_tool_calls", "false"},
     {"parallel_tool_calls", "vllm", "m", kOneByOne, "/parallel_tool_calls", "false"},
 
-    {"response_format", "anthropic", kSonnet, kFormat, "/output_config/format",
-     R"({"type": "json_schema", "schema": {"type": "object"}})"},
+    {"response_format", "anthropic", kSonnet, kFormat, "/output_config", nullptr, "response_format;clamped"},
+    {"response_format", "anthropic", kSonnet, kNamedFormat, "/output_config/format",
+     R"({"type": "json_schema", "schema": {"type": "object", "properties": {"q": {"type": "integer",
+         "description": "Must be at least 1."}}, "additionalProperties": false}})",
+     "response_format;clamped"},
     {"response_format", "gemini", kFlash, kFormat, "/generationConfig",
      R"({"responseMimeType": "application/json", "responseJsonSchema": {"type": "object"}})"},
     {"response_format", "xai", kGrok, kFormat, "/response_format/type", R"("json_schema")"},
@@ -305,13 +312,13 @@ class ProviderTable : public ::testing::TestWithParam<Cell> {};
 TEST_P(ProviderTable, EachCellIsWhatTheProviderGets) {
   const Cell& cell = GetParam();
   const WireRequest wire = testing::sent(target_of(cell.provider, cell.model), cell.body);
-  const Json told = Json::parse(wire.body);
+  const Json expected = Json::parse(wire.body);
   const Json::json_pointer place(cell.place);
-  if (cell.told == nullptr) {
-    EXPECT_FALSE(told.contains(place)) << wire.body;
+  if (cell.expected == nullptr) {
+    EXPECT_FALSE(expected.contains(place)) << wire.body;
   } else {
-    ASSERT_TRUE(told.contains(place)) << wire.body;
-    EXPECT_EQ(Json::parse(cell.told), told[place]) << wire.body;
+    ASSERT_TRUE(expected.contains(place)) << wire.body;
+    EXPECT_EQ(Json::parse(cell.expected), expected[place]) << wire.body;
   }
   EXPECT_EQ(sorted(cell.dropped), sorted(schemas::dropped_text(wire.dropped)));
 }
@@ -361,8 +368,8 @@ TEST(ProviderChoices, SeveralChoicesAreRequestedOrFannedOut) {
 struct Finish {
   const char* provider;
   const char* reply;  // %s stands for the term
-  const char* said;
-  const char* told;
+  const char* given;
+  const char* expected;
 };
 constexpr const char* kOpenaiReply =
     R"({"choices": [{"index": 0, "message": {"content": "a"}, "finish_reason": "%s"}]})";
@@ -376,7 +383,7 @@ constexpr const char* kGeminiCall =
 TEST(ProviderEnds, EveryFinishReasonIsMapped) {
   const Finish ends[] = {{"anthropic", kAnthropicReply, "end_turn", "stop"},
                          {"anthropic", kAnthropicReply, "stop_sequence", "stop"},
-                         {"anthropic", kAnthropicReply, "pause_turn", "stop"},
+                         {"anthropic", kAnthropicReply, "pause_turn", "pause_turn"},
                          {"anthropic", kAnthropicReply, "max_tokens", "length"},
                          {"anthropic", kAnthropicReply, "tool_use", "tool_calls"},
                          {"anthropic", kAnthropicReply, "refusal", "content_filter"},
@@ -395,12 +402,12 @@ TEST(ProviderEnds, EveryFinishReasonIsMapped) {
                          {"openai", kOpenaiReply, "content_filter", "content_filter"}};
   for (const Finish& each : ends) {
     std::string body = each.reply;
-    body.replace(body.find("%s"), 2, each.said);
+    body.replace(body.find("%s"), 2, each.given);
     const Target target = target_of(each.provider, "m");
     const auto reply = translation(target.preset->family).chat_reply(target, body);
-    ASSERT_EQ(each.told != nullptr, reply.has_value()) << each.said;
+    ASSERT_EQ(each.expected != nullptr, reply.has_value()) << each.given;
     if (!reply) continue;
-    EXPECT_EQ(each.told, reply->choices.at(0).finish_reason) << each.provider << " " << each.said;
+    EXPECT_EQ(each.expected, reply->choices.at(0).finish_reason) << each.provider << " " << each.given;
   }
 }
 

@@ -15,7 +15,7 @@ constexpr const char* kPicture = "data:image/png;base64,iVBORw0KGgoAAAAA";
 schemas::ToolCall call(const std::string& id) { return {.id = id, .name = "look", .arguments = "{}"}; }
 
 // The request of the second turn, after two calls of which the first has a picture.
-Json told(const Target& target, const std::string& picture = kPicture) {
+Json body_of(const Target& target, const std::string& picture = kPicture) {
   schemas::ChatRequest request;
   request.body = {{"messages", {{{"role", "user"}, {"content", "look"}}}}};
   schemas::ChatChoice answer;
@@ -37,7 +37,7 @@ TEST(ToolPictures, OfTheOpenaiFamilyFollowTheResultsOfTheTurn) {
                                                         {"groq", "meta-llama/llama-4-scout"},
                                                         {"vllm", "Qwen/Qwen3-VL-8B"},
                                                         {"openrouter", "anthropic/claude-sonnet-4.5"}}) {
-    const Json messages = told(target_of(provider, model))["messages"];
+    const Json messages = body_of(target_of(provider, model))["messages"];
     ASSERT_EQ(5u, messages.size()) << provider;
     EXPECT_EQ("[image: image/png, 12 bytes]", messages[2]["content"][0]["text"]) << provider;
     EXPECT_EQ(1u, messages[2]["content"].size()) << provider;
@@ -47,15 +47,26 @@ TEST(ToolPictures, OfTheOpenaiFamilyFollowTheResultsOfTheTurn) {
   }
 }
 
+TEST(ToolPictures, OfAServerBehindProviderOpenaiGoOnlyToModelsThatSee) {
+  Target target = target_of("openai", "deepseek-chat");
+  EXPECT_EQ(5u, body_of(target)["messages"].size()) << "OpenAI's own models see";
+  target.base_url = "https://inference.example/v1";
+  EXPECT_EQ(4u, body_of(target)["messages"].size());
+  target.model = "Qwen3-VL-8B";
+  EXPECT_EQ(5u, body_of(target)["messages"].size());
+  EXPECT_EQ(5u, body_of(target_of("openai", "gpt-4-1106-vision-preview"))["messages"].size());
+  EXPECT_EQ(4u, body_of(target_of("azure", "gpt-35-turbo"))["messages"].size());
+}
+
 TEST(ToolPictures, OfTheOthersAreInTheResult) {
-  const Json claude = told(target_of("anthropic", "claude-sonnet-4-5"))["messages"][2]["content"];
+  const Json claude = body_of(target_of("anthropic", "claude-sonnet-4-5"))["messages"][2]["content"];
   EXPECT_EQ("image", claude[0]["content"][1]["type"]);
   EXPECT_EQ("image/png", claude[0]["content"][1]["source"]["media_type"]);
-  const Json gemini = told(target_of("gemini", "gemini-2.5-flash"))["contents"][2]["parts"];
+  const Json gemini = body_of(target_of("gemini", "gemini-2.5-flash"))["contents"][2]["parts"];
   EXPECT_TRUE(std::any_of(gemini.begin(), gemini.end(), [](const Json& part) {
     return part.contains("inlineData") && part["inlineData"]["mimeType"] == "image/png";
   })) << gemini;
-  const Json mistral = told(target_of("mistral", "mistral-small-latest"))["messages"];
+  const Json mistral = body_of(target_of("mistral", "mistral-small-latest"))["messages"];
   EXPECT_EQ(4u, mistral.size());
   EXPECT_EQ(kPicture, mistral[2]["content"][1]["image_url"]["url"]);
 }
@@ -68,7 +79,7 @@ TEST(ToolPictures, AreOnlyDescribedToModelsThatDoNotSee) {
                                                         {"groq", "qwen3-32b"},
                                                         {"mistral", "codestral-latest"},
                                                         {"ollama", "llama3.2"}}) {
-    const Json messages = told(target_of(provider, model))["messages"];
+    const Json messages = body_of(target_of(provider, model))["messages"];
     ASSERT_EQ(4u, messages.size()) << provider;
     EXPECT_EQ("[image: image/png, 12 bytes]", messages[2]["content"]) << provider;
   }
@@ -77,14 +88,14 @@ TEST(ToolPictures, AreOnlyDescribedToModelsThatDoNotSee) {
 TEST(ToolPictures, TheRowDecidesBeforeTheName) {
   Target target = target_of("ollama", "llama3.2");
   target.vision = true;
-  EXPECT_EQ(5u, told(target)["messages"].size());
+  EXPECT_EQ(5u, body_of(target)["messages"].size());
   target = target_of("anthropic", "claude-sonnet-4-5");
   target.vision = false;
-  EXPECT_EQ("[image: image/png, 12 bytes]", told(target)["messages"][2]["content"][0]["content"]);
+  EXPECT_EQ("[image: image/png, 12 bytes]", body_of(target)["messages"][2]["content"][0]["content"]);
 }
 
 TEST(ToolPictures, OfATypeThatTheProviderDoesNotTakeAreOnlyDescribed) {
-  EXPECT_EQ(4u, told(target_of("openai", "gpt-4o"), "data:image/bmp;base64,AAAA")["messages"].size());
+  EXPECT_EQ(4u, body_of(target_of("openai", "gpt-4o"), "data:image/bmp;base64,AAAA")["messages"].size());
 }
 
 TEST(ToolPictures, ImagesThatAClientSendsInAToolMessageAreMovedToo) {

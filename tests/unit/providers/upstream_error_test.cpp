@@ -106,11 +106,11 @@ TEST(UpstreamError, AContextLengthErrorIsRecognisedForEachProvider) {
       {"gemini", "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."},
       {"vllm", "This model's maximum context length is 4096 tokens."},
       {"llamacpp", "the request exceeds the available context size, try increasing it"}};
-  for (const auto& [provider, said] : words) {
-    const std::string body = R"({"error":{"message":")" + std::string(said) + R"("}})";
+  for (const auto& [provider, sent] : words) {
+    const std::string body = R"({"error":{"message":")" + std::string(sent) + R"("}})";
     const Target target = target_of(provider, "m");
-    EXPECT_EQ(Code::kContextLength, upstream_error(target, 400, {}, body).code) << said;
-    EXPECT_EQ(Code::kOverloaded, upstream_error(target, 503, {}, body).code) << said;
+    EXPECT_EQ(Code::kContextLength, upstream_error(target, 400, {}, body).code) << sent;
+    EXPECT_EQ(Code::kOverloaded, upstream_error(target, 503, {}, body).code) << sent;
   }
 }
 
@@ -147,14 +147,14 @@ TEST(UpstreamError, AWaitIsReadFromHeadersAndBody) {
 }
 
 TEST(UpstreamError, AWaitThatIsNoNumberIsNone) {
-  for (const char* said :
+  for (const char* sent :
        {"nans", "nanms", "1snans", "-nans", "-5s", "infs", "-infs", "infinitym", "1e999s", ""}) {
-    const milliseconds wait = error_of(429, {}, std::string("try again in ") + said).retry_after;
-    EXPECT_EQ(milliseconds(said[0] == '1' && said[1] == 's' ? 1'000 : 0), wait) << said;
+    const milliseconds wait = error_of(429, {}, std::string("try again in ") + sent).retry_after;
+    EXPECT_EQ(milliseconds(sent[0] == '1' && sent[1] == 's' ? 1'000 : 0), wait) << sent;
   }
-  for (const char* said : {"nan", "inf", "-nan", "-inf", "-1e-300"}) {
-    EXPECT_EQ(milliseconds(0), error_of(429, {{"retry-after", said}}).retry_after) << said;
-    EXPECT_EQ(milliseconds(0), error_of(429, {{"retry-after-ms", said}}).retry_after) << said;
+  for (const char* sent : {"nan", "inf", "-nan", "-inf", "-1e-300"}) {
+    EXPECT_EQ(milliseconds(0), error_of(429, {{"retry-after", sent}}).retry_after) << sent;
+    EXPECT_EQ(milliseconds(0), error_of(429, {{"retry-after-ms", sent}}).retry_after) << sent;
   }
 }
 

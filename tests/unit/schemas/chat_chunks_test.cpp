@@ -187,6 +187,29 @@ TEST(ChatChunkEvents, AnErrorIsANamedEvent) {
   EXPECT_EQ(ChatChunks::error(R"({"error":{}})"), "event: error\ndata: {\"error\":{}}\n\n");
 }
 
+TEST(ChatPieces, AnEmptyTextIsSomethingButNoContent) {
+  ChatPiece piece;
+  piece.index = 1;
+  EXPECT_TRUE(is_empty(piece));
+  EXPECT_TRUE(is_blank(piece));
+  piece.content = piece.refusal = "";
+  EXPECT_FALSE(is_empty(piece));
+  EXPECT_TRUE(is_blank(piece));
+  const auto with = [](auto&& change) {
+    ChatPiece made;
+    change(made);
+    return !is_empty(made) && !is_blank(made);
+  };
+  EXPECT_TRUE(with([](ChatPiece& made) { made.content = "x"; }));
+  EXPECT_TRUE(with([](ChatPiece& made) { made.refusal = "x"; }));
+  EXPECT_TRUE(with([](ChatPiece& made) { made.reasoning = "x"; }));
+  EXPECT_TRUE(with([](ChatPiece& made) { made.tool_calls.emplace_back(); }));
+  EXPECT_TRUE(with([](ChatPiece& made) { made.finish_reason = "stop"; }));
+  EXPECT_TRUE(with([](ChatPiece& made) { made.logprobs = Json::object(); }));
+  EXPECT_TRUE(with([](ChatPiece& made) { made.extra = Json::object(); }));
+  EXPECT_TRUE(with([](ChatPiece& made) { made.reasoning_state = "x"; }));
+}
+
 TEST(ChatAssemblyParts, ArePutTogetherByChoiceAndCall) {
   ChatAssembly assembly;
   ChatPiece first = text("He");

@@ -46,6 +46,19 @@ TEST(ChatRequestBody, HoldsWhatTheModelGetsAndNothingElse) {
   EXPECT_TRUE(got.dropped.empty());
 }
 
+TEST(ChatRequestBody, ANumberThatWouldReachTheProviderChangedIsRefusedByItsPlace) {
+  for (
+      const auto& [more, place] : std::vector<std::pair<std::string, std::string>>{
+          {R"(,"temperature":1e400)", "temperature"},
+          {R"(,"odd":{"x":[1e999]})", "odd.x.0"},
+          {R"(,"tools":[{"type":"function","function":{"name":"f","parameters":{"maximum":12345678901234567890123}}}])",
+           "tools.0.function.parameters.maximum"}}) {
+    const Refusal refusal = refused(more);
+    EXPECT_EQ(refusal.error.code, Code::kBadRequest) << more;
+    EXPECT_EQ(refusal.error.param, place);
+  }
+}
+
 TEST(ChatRequestBody, AModelMayBeAListOrHaveSettings) {
   EXPECT_EQ(parse(R"({"model":["a","b"],"messages":"x"})")->models, (Names{"a", "b"}));
   const auto got = parse(

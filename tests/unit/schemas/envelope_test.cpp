@@ -46,6 +46,15 @@ TEST(Envelope, AHintOfAJobThatWaitsForItsMachineSaysSo) {
   EXPECT_EQ(*decode_hint(*text), sent);
 }
 
+TEST(Envelope, AHintOfAScheduledJobSaysSo) {
+  JobChange sent = hint();
+  sent.status = JobStatus::kQueued;
+  sent.scheduled = true;
+  const auto text = encode(sent);
+  EXPECT_EQ(schemas::Json::parse(*text)["scheduled"], true);
+  EXPECT_EQ(*decode_hint(*text), sent);
+}
+
 TEST(Envelope, TheWireFormIsThatOfTheHeader) {
   EXPECT_EQ(schemas::Json::parse(*encode(token())),
             schemas::Json({{"v", 1}, {"job", kJob}, {"kind", "ocr"}, {"epoch", 3}, {"tenant", "acme"}}));

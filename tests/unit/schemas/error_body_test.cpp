@@ -53,11 +53,32 @@ TEST(ErrorBody, ADottedFieldIsTakenApartInItsPlace) {
   EXPECT_EQ(place(""), Json::parse(R"(["body"])"));
 }
 
+// What the format has besides the part that all formats have.
+Json without_error(const ErrorBody& error) {
+  Json body = Json::parse(error.body);
+  body.erase("error");
+  return body;
+}
+
+TEST(ErrorBody, EveryFormatHasTheSameObject) {
+  for (const Code code : {Code::kForbidden, Code::kNotFound, Code::kInvalidState, Code::kRateLimited,
+                          Code::kInternal, Code::kInvalidField, Code::kTooLarge}) {
+    const base::Error error = base::error(code, "why", "field");
+    const Json usual = Json::parse(error_body("/v1/jobs", error).body);
+    EXPECT_EQ(Json::parse(error_body("/v1/machines", error).body)["error"], usual["error"]);
+    ASSERT_EQ(usual["error"].size(), 4u);
+  }
+  for (const int status : {401, 404, 408, 413, 416, 431, 503}) {
+    EXPECT_EQ(Json::parse(error_body("/v1/machines/x", status, "why").body)["error"],
+              Json::parse(error_body("/v1/jobs", status, "why").body)["error"]);
+  }
+}
+
 TEST(ErrorBody, MachineEndpointsSpeakTheirOwnShape) {
   base::Error busy = base::error(Code::kOverloaded, "later");
   busy.retry_after = std::chrono::milliseconds(1500);
   EXPECT_EQ(
-      Json::parse(error_body("/v1/machines/dm-1/executions", busy).body),
+      without_error(error_body("/v1/machines/dm-1/executions", busy)),
       Json::parse(
           R"({"error_code":"DEPENDENCY_UNAVAILABLE","message":"later","retryable":true,"retry_after_ms":1500})"));
   EXPECT_EQ(
@@ -66,9 +87,9 @@ TEST(ErrorBody, MachineEndpointsSpeakTheirOwnShape) {
 }
 
 TEST(ErrorBody, MachineEndpointsAnswerProblemJsonForTheRest) {
-  const auto [type, body] = error_body("/v1/machines/x/y", base::error(Code::kNotFound, "no"));
-  EXPECT_EQ(type, "application/problem+json");
-  EXPECT_EQ(Json::parse(body),
+  const ErrorBody gone = error_body("/v1/machines/x/y", base::error(Code::kNotFound, "no"));
+  EXPECT_EQ(gone.content_type, "application/problem+json");
+  EXPECT_EQ(without_error(gone),
             Json::parse(R"({"type":"about:blank","title":"Not Found","status":404,"detail":"no"})"));
   EXPECT_EQ(error_body("/v1/machinesx", base::error(Code::kNotFound, "no")).content_type, "application/json");
   const auto front = error_body("/v1/machines/x", 431, "too many headers");

@@ -60,11 +60,22 @@ TEST(ExecutionRequest, StdinOfAnyBytesComesAsBase64) {
   EXPECT_THAT(input_of(base::base64_encode(std::string(8'388'609, 'x'))), ::testing::HasSubstr("8 MiB"));
   EXPECT_THAT(input_of("no base64!"), ::testing::StartsWith("stdin_base64: "));
   EXPECT_THAT(input_of(7), ::testing::HasSubstr("valid string"));
-  Json both = with("stdin_base64", "eA==");
-  both["stdin"] = "x";
-  const auto refused = parse(both);
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().error.param, "stdin_base64");
+}
+
+TEST(ExecutionRequest, OnlyOneFormOfStdinMayBeGiven) {
+  for (const char* encoded : {"eA==", ""}) {
+    for (const char* plain : {"x", ""}) {
+      Json both = with("stdin_base64", encoded);
+      both["stdin"] = plain;
+      const auto refused = parse(both);
+      ASSERT_FALSE(refused.has_value()) << encoded << plain;
+      EXPECT_EQ(refused.error().error.param, "stdin_base64");
+      EXPECT_THAT(refused.error().error.message, ::testing::HasSubstr("`stdin` and `stdin_base64`"));
+    }
+    Json one = with("stdin_base64", encoded);
+    one["stdin"] = nullptr;
+    EXPECT_TRUE(parse(one).has_value());
+  }
 }
 
 TEST(ExecutionRequest, NullIsAbsent) {

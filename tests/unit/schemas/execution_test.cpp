@@ -118,30 +118,6 @@ TEST(ExecutionOutput, EveryByteComesBack) {
   }
 }
 
-TEST(ExecutionOutput, OnlyTheBeginningOfACharacterWaitsForMore) {
-  const std::pair<std::string, std::size_t> table[] = {
-      {"", 0},
-      {"abc", 0},
-      {"\xc3", 1},
-      {"a\xc3", 1},
-      {"a\xc3\xa4", 0},
-      {"\xe2\x82", 2},
-      {"\xe2\x82\xac", 0},
-      {"\xf0\x9f\x98", 3},
-      {"x\xf0\x9f\x98", 3},
-      {"\xf0\x9f\x98\x80", 0},
-      {"\x80\x80\x80", 0},  // no character begins with this byte
-      {"\xff", 0},
-      {"\xc1", 0},
-      {"\xe0\x80", 0},  // an overlong encoding
-      {"\xed\xa0", 0},  // a surrogate
-      {"\xf4\x90", 0},  // above U+10FFFF
-      {"\xf0\x9f\x41", 0},
-  };
-  for (const auto& [bytes, count] : table)
-    EXPECT_EQ(incomplete_tail(bytes), count) << ::testing::PrintToString(bytes);
-}
-
 TEST(ExecutionResource, AlwaysHasItsFirstSixMembersAndNoneThatIsAbsent) {
   EXPECT_EQ(shown(job_in(JobStatus::kQueued)),
             Json::parse(R"({"execution_id":"exec-01932b6c-8a00-7000-8000-000000000001",
@@ -247,6 +223,14 @@ TEST(ExecutionResource, OneThatWaitsForItsMachineSaysHowLongToWait) {
   job.waking = true;
   EXPECT_EQ(shown(job)["status"], "wake_in_progress");
   EXPECT_EQ(shown(job)["retry_after_ms"], 1000);
+}
+
+TEST(ExecutionResource, AScheduledOneIsQueuedWithItsTime) {
+  JobView job = job_in(JobStatus::kQueued);
+  job.scheduled = true;
+  job.run_at = base::wall_from(1'738'310'400'000);
+  EXPECT_EQ(shown(job)["status"], "queued");
+  EXPECT_EQ(shown(job)["run_at"], "2025-01-31T08:00:00.000Z");
 }
 
 TEST(ExecutionResource, NamesTheFilesThatItHasLeft) {

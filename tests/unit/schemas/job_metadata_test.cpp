@@ -59,9 +59,32 @@ TEST(QueryFields, NamesThatHaveNoRowAreProblemsWithTheNearestName) {
   EXPECT_EQ(problems[0].msg, "There is no such parameter; did you mean `status`?");
   EXPECT_EQ(problems[0].loc, (std::vector<std::string>{"query", "statuss"}));
   EXPECT_EQ(problems[1].msg, "There is no such parameter");
+  EXPECT_EQ(problems[2].msg, "A parameter has no name before its `=`");
   EXPECT_EQ(unknown_parameters(table, std::vector<std::string>(100, "x")).size(), 32u);
   EXPECT_EQ(unknown_parameters(table, {std::string(63, 'x') + "é"})[0].loc[1], std::string(63, 'x'))
       << "cut at a character";
+}
+
+TEST(QueryFields, NamesThatAreSentTwiceAreProblemsOnceEach) {
+  const QueryPairs pairs{{"a", "1"}, {"b", "1"}, {"a", "1"}, {"a", "2"}, {"m.x", "1"}, {"m.x", ""}};
+  const auto names = repeated_names(pairs);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "m.x"}));
+  const Problems problems = repeated_parameters(names);
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(problems[0].loc, (std::vector<std::string>{"query", "a"}));
+  EXPECT_EQ(problems[0].msg, "The parameter is sent more than once; send it once");
+}
+
+TEST(FormFields, AFieldThatIsSentTwiceIsNamedAndItsLastValueCounts) {
+  struct Form {
+    std::string a;
+  };
+  const std::array table{Field{.name = "a", .store = &store_in<Form, &Form::a>}};
+  Form form;
+  std::vector<std::string> unknown;
+  EXPECT_TRUE(read_form(table, {{"a", "1"}, {"a", "2"}}, &form, unknown).empty());
+  EXPECT_EQ(form.a, "2");
+  EXPECT_EQ(unknown, (std::vector<std::string>{"a"}));
 }
 
 }  // namespace

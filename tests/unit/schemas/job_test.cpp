@@ -52,6 +52,13 @@ TEST(JobStates, AJobThatWaitsForItsMachineIsShownSo) {
   EXPECT_EQ(known_status("wake_in_progress"), "wake_in_progress");
 }
 
+TEST(JobStates, AJobThatWaitsForItsTimeIsScheduled) {
+  JobView job;
+  job.scheduled = true;
+  EXPECT_EQ(public_status(job), "scheduled");
+  EXPECT_EQ(known_status("scheduled"), "scheduled");
+}
+
 TEST(JobStates, EveryPublicNameIsKnownAndNothingElseIs) {
   for (JobStatus status : kAll) EXPECT_EQ(known_status(public_name(status)), public_name(status));
   for (std::string_view name : {"waiting", "", "Queued", "done"}) EXPECT_EQ(known_status(name), std::nullopt);

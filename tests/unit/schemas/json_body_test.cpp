@@ -106,6 +106,66 @@ TEST(JsonBody, TakesNumbersThatFitNoIntegerAndNoDouble) {
   EXPECT_EQ(read("{\"a\":1" + std::string(1'000'000, '0') + "}")->value["a"], Json(kLargest));
 }
 
+TEST(JsonBody, RefusesANumberThatWouldChangeByItsPlace) {
+  const auto error_of = [](std::string body) {
+    const auto read = read_json(body, kJsonValuesMax, Numbers::kExact);
+    return read ? base::Error{} : read.error();
+  };
+  const std::vector<std::pair<std::string, std::string>> changed = {
+      {R"({"a":1e400})", "a"},
+      {R"({"a":[1,{"b":-1e999}]})", "a.1.b"},
+      {R"({"tools":[{"x":12345678901234567890123}]})", "tools.0.x"},
+      {R"({"a":-9223372036854775809 })", "a"},
+  };
+  for (const auto& [body, place] : changed) {
+    const base::Error error = error_of(body);
+    EXPECT_EQ(error.code, base::Code::kBadRequest) << body;
+    EXPECT_EQ(error.message.substr(0, place.size() + 2), place + ": ") << error.message;
+    EXPECT_EQ(error.param, place);
+  }
+  for (const char* kept :
+       {R"({"a":18446744073709551615})", R"({"a":-9223372036854775808})", R"({"a":100000000000000000000})",
+        R"({"a":0.12345678901234567890123})", R"({"a":1e300,"b":1e-400,"c":1.7976931348623157e308})"})
+    EXPECT_EQ(error_of(kept).message, "") << kept;
+}
+
+TEST(JsonBody, NamesWhatIsWrongWithANumberThatWouldChange) {
+  const auto error_of = [](std::string body) {
+    const auto read = read_json(body, kJsonValuesMax, Numbers::kExact);
+    return read ? std::string() : read.error().message;
+  };
+  const std::string digits(400, '1');
+  for (const std::string& number : {std::string("1e400"), std::string("-1E+400"), digits}) {
+    const std::string error = error_of(R"({"a":)" + number + "}");
+    EXPECT_NE(error.find("is beyond the range of a double"), std::string::npos) << error;
+    EXPECT_EQ(error.find("64 bits"), std::string::npos) << error;
+  }
+  const std::string integer = error_of(R"({"a":12345678901234567890123})");
+  EXPECT_NE(integer.find("does not fit into 64 bits"), std::string::npos) << integer;
+}
+
+TEST(JsonBody, CutsAPlaceBetweenCharacters) {
+  std::string key = "a";
+  for (int i = 0; i < 40; ++i) key += "ü";
+  std::string body = R"({")" + key + R"(":1e400})";
+  const auto read = read_json(body, kJsonValuesMax, Numbers::kExact);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().param, key.substr(0, 63));
+}
+
+TEST(JsonBody, KeepsTheSpellingOfANumberThatWouldChange) {
+  const std::string text = R"({"a":12345678901234567890123,"b":[1e400,-1E+400],"c":"x","d":1.5})";
+  std::string body = text;
+  auto read = read_json(body, kJsonValuesMax, Numbers::kSpelled);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(spelling_of(read->value["a"]), "12345678901234567890123");
+  EXPECT_FALSE(read->text(read->value["a"]));
+  Json tree = whole(*std::move(read));
+  EXPECT_EQ(dump(tree), text);
+  round_numbers(tree);
+  EXPECT_EQ(tree["a"], Json(12345678901234567890123.0));
+}
+
 TEST(JsonBody, RefusesALoneSurrogateAndBytesThatAreNotUtf8) {
   EXPECT_FALSE(read(R"({"a":"\ud800"})").has_value());
   EXPECT_FALSE(read(R"({"a":"\udc00"})").has_value());

@@ -28,8 +28,9 @@ TEST(JsonTree, HasWhatTheTextSays) {
            R"(["\u00e9","\u0000","\\ud800","\ud83d\ude00"])",
            "123456789012345678901234567890",
        }) {
-    const auto tree = parse_json(text, kDepth);
+    auto tree = parse_json(text, kDepth);
     ASSERT_TRUE(tree) << text;
+    round_numbers(*tree);
     EXPECT_EQ(*tree, Json::parse(text)) << text;
   }
 }

@@ -45,6 +45,20 @@ TEST(Autosleep, IsATimeOrSecondsOrNever) {
     EXPECT_EQ(autosleep_seconds(bad), std::nullopt) << bad;
 }
 
+TEST(MachineResource, ItsStatusSaysWhatIsWrongWithItsDisk) {
+  Machine machine;
+  const auto problem = [&](bool host_disk_low) {
+    return Json::parse(machine_json(machine, true, host_disk_low))["status"].value("disk_problem", "");
+  };
+  EXPECT_EQ(problem(false), "");
+  EXPECT_NE(problem(true).find("host is nearly full"), std::string::npos);
+  machine.facts.disk = kReadOnlyDisk;
+  EXPECT_EQ(problem(true), kReadOnlyDiskMessage);
+  machine.facts.disk.clear();
+  machine.driver = MachineDriver::kSsh;
+  EXPECT_EQ(problem(true), "") << "its disk is not on this host";
+}
+
 TEST(MachineResource, HasItsFieldsAndItsStatusWhenAsked) {
   Machine machine;
   machine.id = kMachine;

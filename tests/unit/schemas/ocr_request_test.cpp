@@ -177,6 +177,84 @@ TEST(OcrRequest, KeepsItsOptions) {
   EXPECT_TRUE(parse(with(R"(,"pages":null,"deferred":null,"document_name":null)"))->spec.pages.empty());
 }
 
+TEST(OcrRequest, NumbersAndListsOfTheOptionsCount) {
+  for (const char* each : {"1000,", "[],"}) {
+    std::string values;
+    for (int i = 0; i < 90'000; ++i) values += each;
+    values.pop_back();
+    const auto request = parse(with(R"(,"bbox_annotation_format":{"x":[)" + values + "]}"));
+    ASSERT_FALSE(request.has_value());
+    EXPECT_EQ(request.error().error.code, Code::kInvalidField);
+    EXPECT_EQ(request.error().problems.front().type, "too_long");
+    EXPECT_NE(request.error().problems.front().msg.find("262144 bytes"), std::string::npos);
+  }
+}
+
+const std::string kOptions =
+    R"("table_format":"html","extract_header":true,"extract_footer":false,)"
+    R"("include_blocks":true,"image_limit":0,"image_min_size":30,)"
+    R"("confidence_scores_granularity":"word","document_annotation_prompt":"the sum",)"
+    R"("bbox_annotation_format":{"type":"json_schema","json_schema":{"name":"b"}},)"
+    R"("document_annotation_format":{"type":"text"})";
+
+TEST(OcrRequest, OptionsOfProvidersAreKeptForThemAndReportedOtherwise) {
+  for (const bool is_far : {true, false}) {
+    std::string body = with("," + kOptions);
+    const auto request = parse_ocr_request(body, [is_far](const std::string&) { return is_far; });
+    ASSERT_TRUE(request.has_value());
+    EXPECT_EQ(request->spec.options, is_far ? "{" + kOptions + "}" : "");
+    std::vector<std::string> dropped;
+    for (const DroppedParam& each : request->dropped) dropped.push_back(each.name);
+    const std::vector<std::string> all{"table_format",
+                                       "extract_header",
+                                       "include_blocks",
+                                       "image_limit",
+                                       "image_min_size",
+                                       "confidence_scores_granularity",
+                                       "document_annotation_prompt",
+                                       "bbox_annotation_format",
+                                       "document_annotation_format"};
+    EXPECT_EQ(dropped, is_far ? std::vector<std::string>() : all) << "extract_footer asks for nothing";
+    const auto again = unpack_ocr_spec(pack(request->spec));
+    EXPECT_EQ(again->options, request->spec.options);
+  }
+}
+
+TEST(OcrRequest, OptionsAreOfTheirTypesAndBounded) {
+  for (const char* bad : {R"("table_format":"xml")", R"("table_format":1)", R"("extract_header":"yes")",
+                          R"("image_limit":-1)", R"("image_limit":1.5)", R"("image_min_size":"3")",
+                          R"("bbox_annotation_format":"text")", R"("document_annotation_format":[])",
+                          R"("document_annotation_prompt":{})", R"("confidence_scores_granularity":"line")"})
+    EXPECT_FALSE(parse(with(std::string(",") + bad)).has_value()) << bad;
+  const std::string long_text(3'000, 'x'), longer(300'000, 'x');
+  const auto format = [](const std::string& text) {
+    return R"(,"document_annotation_format":{"json_schema":{"description":")" + text + R"("}})";
+  };
+  std::string body = with(format(long_text));
+  const auto request = parse_ocr_request(body, [](const std::string&) { return true; });
+  ASSERT_TRUE(request.has_value());
+  EXPECT_NE(request->spec.options.find(long_text), std::string::npos);
+  const auto refused = parse(with(format(longer)));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().problems.at(0).msg.find("262144 bytes"), std::string::npos);
+  EXPECT_TRUE(parse(with(R"(,"table_format":null,"image_limit":null)"))->dropped.empty());
+}
+
+TEST(OcrRequest, FormsHaveTheOptionsToo) {
+  const auto far = [](const std::string&) { return true; };
+  const auto request = parse_ocr_form({{"table_format", "markdown"},
+                                       {"include_blocks", "true"},
+                                       {"image_limit", "2"},
+                                       {"document_annotation_format", R"({"type":"text"})"}},
+                                      true, far);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(Json::parse(request->spec.options),
+            Json::parse(R"({"table_format":"markdown","include_blocks":true,"image_limit":2,
+                           "document_annotation_format":{"type":"text"}})"));
+  EXPECT_FALSE(parse_ocr_form({{"bbox_annotation_format", "text"}}, true, far).has_value());
+  EXPECT_EQ(parse_ocr_query({{"table_format", "html"}})->dropped.at(0).name, "table_format");
+}
+
 TEST(OcrRequest, TakesADocumentNameInsideTheDocumentToo) {
   EXPECT_EQ(
       parse(with_document(R"({"document_url":"https://e.org/a","document_name":"in"})"))->spec.document_name,

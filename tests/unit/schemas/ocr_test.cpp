@@ -81,11 +81,22 @@ TEST(OcrDocuments, AFailedPageHasEmptyMarkdownAndNullDimensions) {
 }
 
 TEST(OcrDocuments, APageComesBackAsItWasWritten) {
-  for (const OcrPage& page : {good_page(), failed_page()}) {
+  OcrPage unsure = good_page();
+  unsure.warnings = {{"other_language", "the page looks \"Greek\""}, {"unsure", "é"}};
+  for (const OcrPage& page : {good_page(), failed_page(), unsure}) {
     const auto back = ocr_page_from_json(to_json(page));
     ASSERT_TRUE(back);
     EXPECT_EQ(to_json(*back), to_json(page));
   }
+}
+
+TEST(OcrDocuments, APageNamesItsWarningsOnlyIfItHasAny) {
+  EXPECT_FALSE(Json::parse(to_json(good_page())).contains("warnings"));
+  OcrPage unsure = good_page();
+  unsure.warnings = {{std::string(kPageWarningUnsure), "row 3 is doubtful"}};
+  EXPECT_EQ(Json::parse(to_json(unsure)).at("warnings"),
+            Json::parse(R"([{"code":"unsure","message":"row 3 is doubtful"}])"));
+  EXPECT_FALSE(ocr_page_failed(to_json(unsure)));
 }
 
 TEST(OcrDocuments, OnlyAPageWithAnErrorHasFailed) {
@@ -103,6 +114,36 @@ TEST(OcrDocuments, TheReplyCountsTheGoodPages) {
   EXPECT_EQ(reply.at("pages").size(), 2U);
   EXPECT_EQ(reply.at("model"), "vendor-ocr-latest");
   EXPECT_EQ(reply.at("usage_info"), (Json{{"pages_processed", 1}, {"doc_size_bytes", 1234}}));
+}
+
+TEST(OcrDocuments, OtherMembersOfAProvidersReplyAreKept) {
+  OcrPage page = good_page();
+  page.others = {{"tables", R"([{"id":"tbl-0.md"}])"}, {"header", R"("H")"}};
+  page.images.emplace_back().id = "i";
+  page.images.back().others = {{"image_annotation", R"("{}")"}};
+  page.document = {{"document_annotation", R"("{\"a\":1}")"}};
+  const std::string text = to_json(page);
+  const auto back = ocr_page_from_json(text);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_json(*back), text);
+  const auto split = without_document_members(text);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->members, R"("document_annotation":"{\"a\":1}")");
+  const Json left = Json::parse(split->page);
+  EXPECT_FALSE(left.contains("document_members"));
+  EXPECT_EQ(left["header"], "H");
+  EXPECT_EQ(left["images"].back()["image_annotation"], "{}");
+  EXPECT_FALSE(without_document_members(split->page));
+  const Json reply = Json::parse(ocr_reply("m", {to_json(good_page()), to_json(page), to_json(page)}, 1));
+  EXPECT_EQ(reply["document_annotation"], R"({"a":1})");
+  for (const Json& each : reply["pages"]) EXPECT_FALSE(each.contains("document_members"));
+}
+
+TEST(OcrDocuments, TextThatLooksLikeMembersOfTheDocumentIsText) {
+  OcrPage page = good_page();
+  page.markdown = R"("document_members":{"a":1})";
+  page.others = {{"blocks", R"([{"document_members":{"a":1}}])"}};
+  EXPECT_FALSE(without_document_members(to_json(page)));
 }
 
 TEST(OcrDocuments, AnUnknownSizeIsNull) {

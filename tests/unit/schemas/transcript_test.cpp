@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/json/json.h"
+
 namespace millrace::schemas::transcript_test {
 namespace {
 

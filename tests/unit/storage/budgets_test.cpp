@@ -1,119 +1,11 @@
-#include <random>
-
-#include "storage/admin/api_keys.h"
-#include "storage/tenants/spending.h"
-#include "storage/tenants/tenants.h"
-#include "tests/unit/storage/job_store.h"
+#include "tests/unit/storage/budget_store.h"
 
 namespace millrace::storage::testing {
 namespace {
 
 using base::Code;
-using schemas::Budget;
-using schemas::Charge;
 using schemas::NanoUsd;
 using schemas::UsagePeriod;
-
-class BudgetStore : public JobStore {
- public:
-  void budget(Budget budget) {
-    EXPECT_TRUE(await<bool>(
-        [&](auto done) { Tenants(store()).set(kTenant, {.budget = budget}, std::move(done), "test"); }));
-  }
-  std::string key_with(Budget budget) {
-    ApiKeyRow key;
-    key.id = "keyid001";
-    key.tenant = kTenant;
-    key.budget = budget;
-    EXPECT_TRUE(await<bool>([&](auto done) { ApiKeys(store()).create(key, std::move(done)); }));
-    return key.id;
-  }
-  Submission costing(std::optional<NanoUsd> cost_max) {
-    Submission s = order();
-    s.cost_max = cost_max;
-    return s;
-  }
-  base::Result<Submitted> try_costing(std::optional<NanoUsd> cost_max) {
-    return try_submit(costing(cost_max));
-  }
-  // Another call of the attempt, which may cost so much.
-  ReportResult call(const Lease& lease, NanoUsd cost_max) {
-    NanoUsd& attempt_max = attempt_max_[lease.token.str()];
-    const JobOutcomes::ModelCall call{.attempt_max = attempt_max + cost_max,
-                                      .used_before = Charge{.cost = attempt_max}};
-    const auto result = await<ReportResult>([&](auto done) { outcomes().call(lease, call, done); }).value();
-    if (result == ReportResult::kApplied) attempt_max += cost_max;
-    return result;
-  }
-  ReportResult finish_for(const Lease& lease, std::optional<NanoUsd> cost) {
-    JobOutcomes::Used used;
-    if (cost) used = Charge{.cost = *cost};
-    return await<ReportResult>([&](auto done) {
-             outcomes().finish(lease, {"{}", nullptr}, done, used);
-           })
-        .value();
-  }
-  ReportResult retry_for(const Lease& lease, NanoUsd cost) {
-    RetryPlan plan;
-    plan.error = {Code::kUpstream, "again", ""};
-    plan.used = Charge{.cost = cost};
-    return await<ReportResult>([&](auto done) { outcomes().retry(lease, plan, done); }).value();
-  }
-  void lose_worker() {
-    (void)step([&](auto done) { upkeep().release_worker("w-1", 20, done); });
-  }
-  QuotaLedger::DayUse use(UsagePeriod period = UsagePeriod::kDay) {
-    return Tenants(store()).find(kTenant, period).value().use.in_period;
-  }
-  // The sum of the reservations, which `reserved` repeats.
-  NanoUsd reserved_rows() {
-    return read(store().readers(),
-                [](Db& db) {
-                  auto s = db.prepare("SELECT coalesce(sum(nano), 0) FROM reservations");
-                  s.step();
-                  return s.integer(0);
-                })
-        .value();
-  }
-  NanoUsd most_of_a_day() {
-    return read(store().readers(),
-                [](Db& db) {
-                  auto s = db.prepare("SELECT coalesce(max(cost_nano + reserved_nano), 0) FROM daily_usage");
-                  s.step();
-                  return s.integer(0);
-                })
-        .value();
-  }
-  base::Result<std::optional<base::Uuid>> reserve(std::optional<NanoUsd> cost_max) {
-    return await<std::optional<base::Uuid>>([&](auto done) {
-      Spending(store()).reserve({.tenant = kTenant, .key_id = {}, .cost_max = cost_max, .holder = holder},
-                                done);
-    });
-  }
-  base::Result<bool> extend(const base::Uuid& id, NanoUsd more) {
-    return await<bool>([&](auto done) { Spending(store()).extend(id, more, done); });
-  }
-  void settle(const base::Uuid& id, NanoUsd cost) {
-    EXPECT_TRUE(await<bool>([&](auto done) { Spending(store()).settle(id, {.cost = cost}, done); }));
-  }
-  void renew() {
-    EXPECT_TRUE(await<bool>([&](auto done) { Spending(store()).renew(holder, done); }));
-  }
-  int settle_abandoned() {
-    return step([&](auto done) { Spending(store()).settle_abandoned(100, done); });
-  }
-  void let_pass(std::chrono::seconds time) {
-    for (auto passed = 0s; passed < time; passed += 5s) {
-      clock.advance(5s);
-      (void)release_due();
-    }
-  }
-
-  const base::Uuid holder = base::Uuid::make(clock.wall());
-
- private:
-  std::map<std::string, NanoUsd> attempt_max_;  // by token
-};
 
 void expect_budget_exceeded(const base::Error& error) {
   EXPECT_EQ(error.code, Code::kBudgetExceeded);
@@ -132,6 +24,20 @@ TEST(Budgets, ASettlementThatFollowsItsReservationAtOnceReleasesIt) {
   EXPECT_EQ(made.value(), id);
   EXPECT_EQ(s.use().cost, 3);
   EXPECT_EQ(s.use().reserved, 0);
+}
+
+TEST(Budgets, WhetherThereIsAHardOneIsKnownWithoutAJob) {
+  BudgetStore s;
+  Tenants tenants(s.store());
+  EXPECT_EQ(tenants.has_budget({kTenant, {}}).value(), false);
+  s.budget({.soft = 5});
+  EXPECT_EQ(tenants.has_budget({kTenant, {}}).value(), false);
+  const std::string key = s.key_with({.hard = 5});
+  EXPECT_EQ(tenants.has_budget({kTenant, {}}).value(), false);
+  EXPECT_EQ(tenants.has_budget({kTenant, key}).value(), true);
+  EXPECT_EQ(tenants.has_budget({"nobody", "no-key"}).value(), false);
+  s.budget({.hard = 5});
+  EXPECT_EQ(tenants.has_budget({kTenant, {}}).value(), true);
 }
 
 TEST(Budgets, ARetryWithoutAStoredBoundReservesTheOneThatItBrings) {
@@ -428,75 +334,6 @@ TEST(Budgets, AFreeModelThatGetsAPriceLaterIsStillUnderTheBudget) {
   ASSERT_EQ(claimed.size(), 1U);
   EXPECT_TRUE(claimed.front().has_budget);
   EXPECT_EQ(s.call(claimed.front().lease, 11), ReportResult::kLeaseLost);
-}
-
-TEST(Budgets, SpentAndReservedNeverExceedTheBudgetWhateverHappens) {
-  BudgetStore s;
-  constexpr NanoUsd kHard = 1'000;
-  s.budget({.hard = kHard, .period = UsagePeriod::kDay});
-  std::mt19937 random(7);
-  std::vector<Lease> running;
-  std::vector<base::Uuid> requests;
-  NanoUsd billed = 0;  // by the provider: at most what each call may cost
-  const auto any = [&](int below) { return static_cast<NanoUsd>(random() % static_cast<unsigned>(below)); };
-  std::map<std::string, NanoUsd> sent;  // what calls of an attempt cost really
-  const auto take_last = [&] {
-    const Lease lease = running.back();
-    running.pop_back();
-    return lease;
-  };
-  for (int i = 0; i < 600; ++i) {
-    if (random() % 100 == 0) s.clock.advance(10h);
-    switch (random() % 9) {
-      case 0:
-      case 1:
-        (void)s.try_costing(any(60));
-        break;
-      case 2:
-        for (auto& job : s.claim(1)) running.push_back(job.lease);
-        break;
-      case 3:
-        if (running.empty()) break;
-        if (const NanoUsd most = any(60); s.call(running.back(), most) == ReportResult::kApplied) {
-          const NanoUsd real = any(static_cast<int>(most) + 1);
-          billed += real;
-          sent[running.back().job.str()] += real;
-        }
-        break;
-      case 4:
-        if (running.empty()) break;
-        if (const Lease lease = take_last(); true) s.finish_for(lease, sent[lease.job.str()]);
-        break;
-      case 5:
-        if (running.empty()) break;
-        if (const Lease lease = take_last(); true) {
-          s.retry_for(lease, sent[lease.job.str()]);
-          sent.erase(lease.job.str());
-        }
-        break;
-      case 6:
-        if (random() % 8 == 0) {
-          s.lose_worker();
-          running.clear();
-          sent.clear();
-        }
-        break;
-      case 7:
-        if (const auto id = s.reserve(any(60)); id && *id) requests.push_back(**id);
-        break;
-      case 8:
-        if (requests.empty()) break;
-        s.settle(requests.back(), 0);
-        requests.pop_back();
-        break;
-    }
-    ASSERT_LE(s.most_of_a_day(), kHard);
-    const auto use = s.use(UsagePeriod::kTotal);
-    ASSERT_LE(billed, use.cost + use.reserved);
-    ASSERT_EQ(use.reserved, s.reserved_rows());
-    ASSERT_GE(use.reserved, 0);
-  }
-  EXPECT_GT(billed, kHard / 8) << "the walk spends something";
 }
 
 TEST(Budgets, TheSoftLimitRefusesNothing) {

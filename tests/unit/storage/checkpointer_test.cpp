@@ -7,6 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/data_dir.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/fair_write_lock.h"
+#include "storage/writer/last_commit.h"
+#include "storage/writer/lock_file.h"
 #include "storage/writer/readers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
@@ -40,6 +45,15 @@ class ReaderInTheWay {
   std::promise<void> reading_, enough_;
   std::jthread thread_;
 };
+
+// The first in line for the write lock holds this file.
+std::string write_lock_line(const DataDir& dir) { return dir.locks + "/next.lock"; }
+
+bool is_locked(LockFile& file) {
+  if (!file.try_lock(LockFile::Mode::kShared)) return true;
+  file.unlock();
+  return false;
+}
 
 class CheckpointTest : public ::testing::Test {
  protected:
@@ -147,6 +161,33 @@ TEST_F(CheckpointTest, OneProcessCheckpointsAndAnotherTakesOverWhenItIsGone) {
   EXPECT_FALSE(wait_until([&] { return checkpoints() > before; }, milliseconds(200)));
   elsewhere->unlock();
   EXPECT_TRUE(wait_until([&] { return checkpoints() > before; }));
+}
+
+// A commit that only the TRUNCATE copies, because it comes while the checkpointer waits for the write lock.
+TEST(Checkpointer, ALogThatItHasCutToNothingIsRecordedAsCopied) {
+  const support::TempDir dir;
+  const base::SystemClock clock;
+  opened(test_options(dir.str()), clock)->close();
+  const DataDir data(dir.str());
+  LastCommit last(data.locks);
+  const auto write_lock = FairWriteLock::open(data.locks).value();
+  auto line = LockFile::open(write_lock_line(data)).value();
+  Db db({.path = data.database});
+  const auto commit = [&] {
+    db.execute("UPDATE access_version SET version = version + 1");
+    last.record(db, clock.wall());
+  };
+  ASSERT_TRUE(write_lock->acquire());
+  while (file_bytes(data.database + "-wal") <= 4 * kWalMax) commit();
+  const auto checkpointer =
+      Checkpointer::open({data.database, data.locks, kWalMax, std::chrono::hours(1)}, last).value();
+  checkpointer->committed(db.log_frames());
+  ASSERT_TRUE(wait_until([&] { return is_locked(line); })) << "it waits for the write lock";
+  commit();
+  write_lock->release();
+  ASSERT_TRUE(wait_until([&] { return checkpointer->counts().restarts == 1; }));
+  EXPECT_EQ(file_bytes(data.database + "-wal"), 0);
+  EXPECT_FALSE(find_missing_commits(data).value());
 }
 
 }  // namespace

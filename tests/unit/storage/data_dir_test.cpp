@@ -40,6 +40,24 @@ TEST(DataDirTest, APrivateFolderMayHoldOtherFilesAndASharedOneIsNotChanged) {
   }
 }
 
+TEST(DataDirTest, ASharedCopyOfADataDirectoryIsOpenedOrSaysThatItsDatabaseIsMissing) {
+  const support::TempDir dir;
+  const std::string data = dir.str() + "/data";
+  const base::SystemClock clock;
+  ASSERT_TRUE(Store::open(test_options(data), clock));
+  std::filesystem::remove_all(data + "/locks");
+  ASSERT_EQ(::chmod(data.c_str(), 0755), 0);
+  EXPECT_TRUE(Store::open(test_options(data), clock)) << "a copy has no locks";
+  std::filesystem::remove_all(data + "/locks");
+  std::filesystem::remove(data + "/millrace.db");
+  ASSERT_EQ(::chmod(data.c_str(), 0755), 0);
+  const auto lost = Store::open(test_options(data), clock);
+  ASSERT_FALSE(lost);
+  EXPECT_NE(lost.error().message.find("millrace.db is missing, but"), std::string::npos)
+      << lost.error().message;
+  EXPECT_EQ(rights_of(data), 0755u);
+}
+
 TEST(DataDirTest, RootDoesNotChangeAnotherUsersStoreAndNamesItsOwner) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may write files of another user";
   const support::TempDir dir;

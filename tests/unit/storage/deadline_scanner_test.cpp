@@ -1,5 +1,7 @@
 #include "storage/jobs/deadline_scanner.h"
 
+#include <sqlite3.h>
+
 #include "storage/sqlite/migrations.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/job_store.h"
@@ -18,7 +20,7 @@ base::WallTime next_due(JobStore& s) { return s.upkeep().next_due(kLease).value(
 std::int64_t entries(Db& db) {
   auto counted = db.prepare(
       "SELECT count(*) FROM jobs INDEXED BY jobs_deadline WHERE status IN (0, 2) AND parent_id IS NULL AND "
-      "(version > 1 OR run_at > 0 OR deadline <> created_at + 86400000)");
+      "schedule = 0 AND (version > 1 OR run_at > 0 OR deadline <> created_at + 86400000)");
   counted.step();
   return counted.integer(0);
 }
@@ -122,7 +124,7 @@ TEST(DeadlineScanner, TheHeadsAreLookedAtEachHourAlthoughNothingIsDue) {
   EXPECT_GT(next_due(s), s.clock.wall());
 }
 
-TEST(DeadlineScanner, AClockThatWasSetBackDelaysNoDeadlineOfWhatIsAcceptedThen) {
+TEST(DeadlineScanner, AClockThatWasSetBackDelaysNoDeadline) {
   JobStore s;
   submit_for(s, "a");
   expire(s);
@@ -131,7 +133,7 @@ TEST(DeadlineScanner, AClockThatWasSetBackDelaysNoDeadlineOfWhatIsAcceptedThen) 
   s.clock.advance(kDay - 1ms);
   EXPECT_EQ(expire(s), 0);
   s.clock.advance(1ms);
-  EXPECT_EQ(expire(s), 1);
+  EXPECT_EQ(expire(s), 2);
   EXPECT_EQ(s.status(job), schemas::JobStatus::kExpired);
 }
 
@@ -146,7 +148,11 @@ TEST(DeadlineScanner, OfAnOlderStoreOnlyTouchedJobsKeepTheirEntries) {
       "       (randomblob(16), 't', 2, 0, 0, 0, 3600001, 1, 'm', 1),"
       "       (randomblob(16), 't', 0, 5, 0, 0, 86400001, 1, 'm', 3)");
   db.script(migrations()[9].sql);
-  EXPECT_EQ(entries(db), 2);
+  auto counted = db.prepare(
+      "SELECT count(*) FROM jobs INDEXED BY jobs_deadline WHERE status IN (0, 2) AND parent_id IS NULL AND "
+      "(version > 1 OR run_at > 0 OR deadline <> created_at + 86400000)");
+  counted.step();
+  EXPECT_EQ(counted.integer(0), 2);
 }
 
 TEST(DeadlineScanner, QueuesBeyondOneStepAreScannedByTheNextSteps) {
@@ -156,6 +162,91 @@ TEST(DeadlineScanner, QueuesBeyondOneStepAreScannedByTheNextSteps) {
   int ended = 0;
   for (int step = 0; step < 3; ++step) ended += expire(s, 2 * kHeadsPerScan);
   EXPECT_EQ(ended, kHeadsPerScan + 1);
+}
+
+// Released jobs that were scheduled: touched, with a deadline of their own, at the head of the queue.
+void release_many(JobStore& s, int count, const std::string& tenant) {
+  ASSERT_TRUE(write(s.store(), [&](Tx& tx) -> base::Status {
+    tx.db
+        .prepare(R"(
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+        INSERT INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model, version)
+        SELECT CAST(substr(?2, 1, 8) || randomblob(8) AS BLOB), ?3, ?4, 0, 0, 0, ?5 + 864000000, ?5, 'm', 2
+        FROM n)")
+        .bind(count, base::Uuid::make(s.clock.wall()), tenant, schemas::Kind::kOcr,
+              base::millis(s.clock.wall()))
+        .run();
+    return {};
+  }));
+}
+
+struct ScanStep {
+  std::vector<base::Uuid> due;
+  int instructions = 0;  // of SQLite's virtual machine
+};
+ScanStep scan(JobStore& s, DeadlineScanner& scanner) {
+  ScanStep step;
+  EXPECT_TRUE(write(s.store(), [&](Tx& tx) -> base::Status {
+    const auto count = [](void* counted) { return static_cast<void>(++*static_cast<int*>(counted)), 0; };
+    sqlite3_progress_handler(tx.db.handle(), 1, count, &step.instructions);
+    step.due = scanner.due(tx.db, tx.steady(), tx.boot, 100);
+    sqlite3_progress_handler(tx.db.handle(), 0, nullptr, nullptr);
+    return {};
+  }));
+  return step;
+}
+
+constexpr int kReleased = 2 * kJobsPerScan + 100;
+constexpr int kInstructionsPerJob = 10;  // a job that is read costs more
+
+TEST(DeadlineScanner, AStepReadsABoundedNumberOfJobsAndTheNextGoesOn) {
+  JobStore s;
+  release_many(s, kReleased, "a");
+  s.clock.advance(1s);
+  const auto behind = submit_for(s, "a"), other = submit_for(s, "b");
+  s.clock.advance(kDay);
+  DeadlineScanner scanner;
+  for (int step = 0; step < 2; ++step) {
+    const ScanStep part = scan(s, scanner);
+    EXPECT_TRUE(part.due.empty());
+    EXPECT_GT(part.instructions, kJobsPerScan * kInstructionsPerJob) << "they are counted";
+    EXPECT_LT(part.instructions, kJobsPerScan * 50);
+    EXPECT_FALSE(scanner.next_scan(s.clock.boot())) << "the scan has not ended";
+  }
+  EXPECT_EQ(scan(s, scanner).due, (std::vector{behind.uuid, other.uuid}));
+}
+
+TEST(DeadlineScanner, ReleasedJobsAreReadOnceAnHourAndNotInEachScan) {
+  JobStore s;
+  release_many(s, kReleased, "a");
+  s.clock.advance(1s);
+  submit_for(s, "a");
+  s.clock.advance(kDay);
+  DeadlineScanner scanner;
+  while (scan(s, scanner).due.empty()) {
+  }
+  for (int i = 0; i < 3; ++i) {
+    const ScanStep again = scan(s, scanner);
+    EXPECT_EQ(again.due.size(), 1u);
+    EXPECT_LT(again.instructions, kJobsPerScan);
+  }
+  s.clock.advance(kScanInterval);
+  EXPECT_GT(scan(s, scanner).instructions, kJobsPerScan * kInstructionsPerJob);
+}
+
+// The clock was set back after the scan.
+TEST(DeadlineScanner, AJobWithASmallerIdThanThoseThatWereReadIsFound) {
+  JobStore s;
+  const auto first = s.order();
+  s.clock.advance(1h);
+  s.submit();
+  DeadlineScanner scanner;
+  s.clock.advance(kDay);
+  EXPECT_EQ(scan(s, scanner).due.size(), 1u);
+  EXPECT_EQ(scan(s, scanner).due.size(), 1u);
+  s.submit(first);
+  s.clock.advance(kDay);
+  EXPECT_EQ(scan(s, scanner).due.size(), 2u);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include <sqlite3.h>
@@ -242,6 +243,51 @@ std::set<std::string> walks(Db& db) {
   }
   EXPECT_GT(statements.size(), 5u);
   return found;
+}
+
+// The parts of the plans that name `index`.
+std::vector<std::string> uses_of(Db& db, const std::string& index) {
+  std::vector<std::string> found;
+  for (auto* s = sqlite3_next_stmt(db.handle(), nullptr); s != nullptr;
+       s = sqlite3_next_stmt(db.handle(), s)) {
+    sqlite3_stmt* plan = nullptr;
+    const std::string explain = std::string("EXPLAIN QUERY PLAN ") + sqlite3_sql(s);
+    if (sqlite3_prepare_v2(db.handle(), explain.c_str(), -1, &plan, nullptr) != SQLITE_OK) continue;
+    while (sqlite3_step(plan) == SQLITE_ROW) {
+      const std::string detail = reinterpret_cast<const char*>(sqlite3_column_text(plan, 3));
+      if (detail.find(index) != std::string::npos) found.push_back(detail);
+    }
+    sqlite3_finalize(plan);
+  }
+  return found;
+}
+
+TEST(JobPlans, TheDeadlineScanSeeksBehindTheJobsThatItHasRead) {
+  JobStore s;
+  s.submit();
+  s.clock.advance(25h);
+  s.expire_deadlines();
+  ASSERT_TRUE(write(s.store(), [](Tx& tx) -> base::Status {
+    const auto uses = uses_of(tx.db, "jobs_ready");
+    const auto is_read = [](const std::string& use) {
+      return use == "SEARCH jobs USING INDEX jobs_ready (kind=? AND tenant=? AND priority=? AND id>?)";
+    };
+    EXPECT_TRUE(std::ranges::any_of(uses, is_read)) << ::testing::PrintToString(uses);
+    return {};
+  }));
+}
+
+TEST(JobPlans, CountingDelayedJobsReadsOnlyTheirIndexAndOnlyTheirKind) {
+  JobStore s;
+  EXPECT_TRUE(s.queries().depths().has_value());
+  ASSERT_TRUE(s.store().readers().read([](Db& db) {
+    const auto uses = uses_of(db, "jobs_delayed");
+    EXPECT_EQ(uses.size(), 2u);
+    for (const auto& use : uses) {
+      EXPECT_TRUE(use.starts_with("SEARCH jobs USING COVERING INDEX jobs_delayed (schedule=? AND kind=?"))
+          << use;
+    }
+  }));
 }
 
 // These scans are short: they read as many rows as there are running jobs, ended parents with open children,

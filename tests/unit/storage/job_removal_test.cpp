@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/admin/audit.h"
+#include "storage/machines/machine_files.h"
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {
@@ -61,6 +62,31 @@ TEST(JobRemoval, ARunningJobIsDeletedWhenItHasEnded) {
   EXPECT_EQ(s.cancel(lease.job).error().code, Code::kNotFound);
 }
 
+// Otherwise maintenance would look for work in vain until it ends.
+TEST(JobRemoval, AJobThatGoesOnIsNotDueBeforeItHasEnded) {
+  JobStore s;
+  const auto due_at = [&s] { return s.upkeep().next_due(kLease).value().value_or(base::WallTime::max()); };
+  const Lease lease = s.submit_and_claim();
+  EXPECT_TRUE(s.remove_job(lease.job));
+  EXPECT_GT(due_at(), s.clock.wall());
+  EXPECT_EQ(s.finish(lease), ReportResult::kCancelled);
+  EXPECT_LE(due_at(), s.clock.wall());
+  EXPECT_EQ(drop_removed(s), 1);
+  EXPECT_GT(due_at(), s.clock.wall());
+}
+
+TEST(JobRemoval, AFileCallThatGoesOnWithoutItsClientIsNotDueBeforeItHasEnded) {
+  JobStore s;
+  const Lease lease = s.run_command();
+  EXPECT_TRUE(await<bool>([&](auto done) {
+    MachineFiles(s.store()).drop_when_ended({kTenant, {}}, lease.job, done);
+  }));
+  EXPECT_GT(s.upkeep().next_due(kLease).value(), s.clock.wall());
+  s.finish(lease);
+  EXPECT_LE(s.upkeep().next_due(kLease).value(), s.clock.wall());
+  EXPECT_GE(drop_removed(s), 1);
+}
+
 TEST(JobRemoval, AJobWhoseWorkerIsLostIsDeletedToo) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
@@ -74,6 +100,25 @@ TEST(JobRemoval, OnlyTheOwnersTenantDeletes) {
   const auto job = s.submit();
   EXPECT_EQ(s.remove_job(job, {}, {}, "other").error().code, Code::kNotFound);
   EXPECT_EQ(s.view(job).status, JobStatus::kQueued);
+}
+
+TEST(JobRemoval, AJobThatIsToBeDeletedIsNotRetried) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  EXPECT_TRUE(s.remove_job(lease.job));
+  EXPECT_EQ(s.finish(lease), ReportResult::kCancelled);
+  EXPECT_EQ(s.retry_job(lease.job).error().code, Code::kNotFound);
+}
+
+TEST(JobRemoval, ARepeatWithTheKeyShowsNoContents) {
+  JobStore s;
+  auto order = s.order();
+  order.metadata = R"({"patient":"4711"})";
+  s.submit(order);
+  const IdempotencyKey key{.method = "DELETE", .path = "/v1/jobs/x", .key = "k", .fingerprint = {}};
+  const auto reply = [](const schemas::JobView& job) { return job.metadata; };
+  EXPECT_EQ(s.remove_job(order.id, {}, key, kTenant, reply)->reply.body, order.metadata);
+  EXPECT_EQ(s.remove_job(order.id, {}, key, kTenant, reply)->reply.body, "");
 }
 
 TEST(JobRemoval, ARepeatWithTheKeyGetsTheFirstReply) {

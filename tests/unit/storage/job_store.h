@@ -217,14 +217,15 @@ class JobStore {
     return await<Submitted>([&](auto done) { intake().retry(retry, done); });
   }
 
+  static std::string status_text(const schemas::JobView& job) {
+    return std::string(schemas::public_status(job));
+  }
   base::Result<Removed> remove_job(const schemas::JobId& job, const std::string& actor = {},
                                    std::optional<IdempotencyKey> key = {},
-                                   const std::string& tenant = kTenant) {
-    const auto status = [](const schemas::JobView& view) {
-      return std::string(schemas::public_status(view));
-    };
+                                   const std::string& tenant = kTenant,
+                                   ReplyBuilder<schemas::JobView> reply = &status_text) {
     return await<Removed>([&](auto done) {
-      intake().remove(job, {.tenant = tenant, .actor = actor, .key = key}, status, done);
+      intake().remove(job, {.tenant = tenant, .actor = actor, .key = key}, reply, done);
     });
   }
   base::Result<CallReply> remove(const schemas::JobId& job, const std::string& actor = {},

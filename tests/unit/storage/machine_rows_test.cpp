@@ -77,6 +77,23 @@ TEST(MachineRows, ANewMachineIsAcceptedUntilItsFirstActIsDone) {
   EXPECT_TRUE(s.claim_acts().empty());
 }
 
+TEST(MachineRows, AReadOnlyDiskIsShownUntilItIsWholeAgain) {
+  MachineStore s;
+  const Machine m = s.new_machine();
+  s.create(m).value();
+  s.finish(s.claim_act().lease, R"({"limits":"cgroup-v2","disk":"image"})");
+  const auto note = [&](bool is_writable) {
+    return await<bool>([&](auto done) { s.machines().note_disk(m.id, is_writable, done); }).value();
+  };
+  EXPECT_FALSE(note(true)) << "nothing changes";
+  EXPECT_TRUE(note(false));
+  EXPECT_FALSE(note(false));
+  EXPECT_EQ(s.look(m.id).facts.disk, schemas::kReadOnlyDisk);
+  EXPECT_EQ(s.look(m.id).phase, MachinePhase::kRunning);
+  EXPECT_TRUE(note(true));
+  EXPECT_EQ(s.look(m.id).facts.disk, "image");
+}
+
 TEST(MachineRows, ANumberIsNeverGivenAgain) {
   MachineStore s;
   const base::Uuid first = s.awake();

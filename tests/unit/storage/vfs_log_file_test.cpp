@@ -42,6 +42,11 @@ class LogWritesTest : public ::testing::Test {
     EXPECT_EQ(sound(third), "ok");
   }
   std::int64_t log_bytes() const { return file_bytes(path_ + "-wal"); }
+  std::int64_t allocated() const {
+    struct stat about {};
+    ::stat((path_ + "-wal").c_str(), &about);
+    return std::int64_t{about.st_blocks} * 512;
+  }
   static std::string sound(Db& db) {
     auto s = db.prepare("PRAGMA integrity_check");
     s.step();
@@ -64,11 +69,6 @@ TEST_F(LogWritesTest, ACommitIsInTheFileWhenItReturns) {
 
 // So a full disk is noticed by a write, which can be repeated, and not by a sync, which ends the process.
 TEST_F(LogWritesTest, TheBlocksOfTheLogAreAllocatedBeforeTheyAreWritten) {
-  const auto allocated = [&] {
-    struct stat about {};
-    ::stat((path_ + "-wal").c_str(), &about);
-    return std::int64_t{about.st_blocks} * 512;
-  };
   insert(1);
   EXPECT_GE(allocated(), 1 << 20);
   EXPECT_LT(log_bytes(), 1 << 19) << "its size is not changed";
@@ -78,6 +78,16 @@ TEST_F(LogWritesTest, TheBlocksOfTheLogAreAllocatedBeforeTheyAreWritten) {
   insert(3);
   EXPECT_GE(allocated(), 1 << 20);
   expect_rows(404);
+}
+
+TEST_F(LogWritesTest, TheBlocksAreAllocatedAgainAfterAnotherConnectionTruncatedTheLog) {
+  insert(400);
+  Db checkpointer({.path = path_});
+  checkpointer.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  EXPECT_EQ(log_bytes(), 0);
+  insert(3);
+  EXPECT_GE(allocated(), 1 << 20);
+  expect_rows(403);
 }
 
 TEST_F(LogWritesTest, NothingReachesTheLogBeforeTheCommit) {

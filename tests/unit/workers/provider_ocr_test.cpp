@@ -57,7 +57,8 @@ class ProviderOcrFixture {
              .document = watched_document(document_gone.take()),
              .pages = std::move(pages),
              .image_data = false,
-             .billing = {.on_charged = [this](schemas::NanoUsd cost) { charged.push_back(cost); }}},
+             .billing = {.on_charged =
+                             [this](const schemas::Charge& used) { charged.push_back(used.cost); }}},
             [this](schemas::OcrPage page) {
               read_pages.push_back(std::move(page));
               reported_pages = std::this_thread::get_id();
@@ -112,6 +113,17 @@ TEST(ProviderOcr, APageThatDidNotComeIsAFailedOne) {
   EXPECT_EQ(far_call.read_pages[1].index, 1);
   ASSERT_TRUE(far_call.read_pages[1].error.has_value());
   EXPECT_EQ(far_call.read_pages[1].error->code, base::Code::kPageFailed);
+}
+
+TEST(ProviderOcr, MembersOfTheDocumentComeWithTheFirstRequestedPage) {
+  const std::string reply = R"({"pages":[{"index":7,"markdown":"other"},{"index":1,"markdown":"b"},)"
+                            R"({"index":0,"markdown":"a"}],"document_annotation":"{}"})";
+  ProviderOcrFixture far_call(remote::http(200, reply));
+  far_call.recognise({0, 1});
+  far_call.end();
+  ASSERT_EQ(far_call.read_pages.size(), 2u);
+  EXPECT_EQ(far_call.read_pages[0].document, (schemas::OcrMembers{{"document_annotation", R"("{}")"}}));
+  EXPECT_TRUE(far_call.read_pages[1].document.empty());
 }
 
 TEST(ProviderOcr, AModelThatIsNotThereIsNotFound) {

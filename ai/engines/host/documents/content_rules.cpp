@@ -10,12 +10,17 @@ namespace millrace::engines::host {
 namespace {
 
 // In points.
-constexpr float kRuleThick = 3;      // a thicker area is not a rule
-constexpr float kSlant = 0.5F;       // how far the ends of a rule may lie apart across it
-constexpr float kShortest = 2;       // a shorter piece belongs to a letter
-constexpr float kOneLine = 1;        // pieces this close to each other belong to one line
-constexpr float kLongShape = 3;      // a filled area must be this many times as long as wide
-constexpr float kWhiteFrom = 0.97F;  // brighter colours are not seen
+constexpr float kRuleThick = 3;             // a thicker area is not a rule
+constexpr float kSlant = 0.5F;              // how far the ends of a rule may lie apart across it
+constexpr float kShortest = 2;              // a shorter piece belongs to a letter
+constexpr float kOneLine = 1;               // pieces this close to each other belong to one line
+constexpr float kLongShape = 3;             // a filled area must be this many times as long as wide
+constexpr float kWhiteFrom = 0.97F;         // brighter colours are not seen
+constexpr float kBoxMin = 5, kBoxMax = 24;  // the side of a box to tick
+constexpr float kBoxLong = 1.3F;            // its longer side, of the shorter one
+constexpr float kTickMin = 2;
+constexpr float kDotMax = 6;
+constexpr std::size_t kCurvesOfCircle = 4;
 constexpr std::size_t kPiecesMost = 20'000;
 constexpr std::size_t kPointsMost = 10'000;  // of a path
 constexpr std::size_t kSavedMost = 64;       // nested graphics states
@@ -309,6 +314,8 @@ class ContentReader::Reading {
     if (fill && !state_.fills_are_white) {
       for (const Subpath& part : path_) add_thin_area(part);
     }
+    const bool stroked = stroke && !state_.strokes_are_white, filled = fill && !state_.fills_are_white;
+    for (const Subpath& part : path_) add_shape(part, stroked, filled);
     drop_path();
   }
 
@@ -330,6 +337,33 @@ class ContentReader::Reading {
     const Box box = around(part.points);
     const float across = std::min(box.width(), box.height()), along = std::max(box.width(), box.height());
     if (along >= kLongShape * across) add_rule(box, kRuleThick);
+  }
+
+  // Four straight sides along the axes, or a circle of curves.
+  static bool is_box_to_tick(const Subpath& part, const Box& box) {
+    const float low = std::min(box.width(), box.height()), high = std::max(box.width(), box.height());
+    if (low < kBoxMin || high > kBoxMax || high > kBoxLong * low) return false;
+    const auto curves =
+        static_cast<std::size_t>(std::count(part.straight.begin() + 1, part.straight.end(), false));
+    if (curves >= kCurvesOfCircle) return true;
+    std::size_t sides = 0;
+    for (std::size_t i = 1; i < part.points.size(); ++i) {
+      const Box side = around({part.points[i - 1], part.points[i]});
+      const float along = std::max(side.width(), side.height());
+      if (std::min(side.width(), side.height()) > kSlant) return false;
+      if (along > low / 2) ++sides;
+    }
+    return curves == 0 && sides == 4;
+  }
+
+  void add_shape(const Subpath& part, bool stroked, bool filled) {
+    if (part.points.size() < 2 || (!stroked && !filled)) return;
+    const Box box = around(part.points);
+    if (!std::isfinite(box.width() + box.height()) || std::max(box.width(), box.height()) > kBoxMax) return;
+    const bool hollow = stroked && !filled && is_box_to_tick(part, box);
+    std::vector<Box>& all = hollow ? reader_.hollow_ : reader_.painted_;
+    if (all.size() > kPiecesMost || std::min(box.width(), box.height()) < kTickMin) return;
+    all.push_back(box);
   }
 
   void add_rule(const Box& box, float thick) {
@@ -365,6 +399,57 @@ Rules ContentReader::take() {
   join_pieces(rules.down, &Box::y0, &Box::y1, &Box::x0, &Box::x1);
   if (rules.across.size() + rules.down.size() > kRulesMost) return {};
   return rules;
+}
+
+namespace {
+
+constexpr float kSameBox = 1;  // points
+
+bool are_same(const Box& one, const Box& other) {
+  return std::abs(one.x0 - other.x0) < kSameBox && std::abs(one.y0 - other.y0) < kSameBox &&
+         std::abs(one.x1 - other.x1) < kSameBox && std::abs(one.y1 - other.y1) < kSameBox;
+}
+
+bool touch_each_other(const Box& one, const Box& other) {
+  return one.x0 < other.x1 + kSameBox && other.x0 < one.x1 + kSameBox && one.y0 < other.y1 + kSameBox &&
+         other.y0 < one.y1 + kSameBox;
+}
+
+bool is_within(const Box& mark, const Box& box) {
+  return mark.middle_x() > box.x0 && mark.middle_x() < box.x1 && mark.middle_y() > box.y0 &&
+         mark.middle_y() < box.y1 && mark.width() <= box.width();
+}
+
+}  // namespace
+
+std::vector<Box> ContentReader::dots() const {
+  std::vector<Box> found;
+  for (const Box& shape : painted_) {
+    const float low = std::min(shape.width(), shape.height()), high = std::max(shape.width(), shape.height());
+    if (high > kDotMax || high > kBoxLong * low) continue;
+    if (std::ranges::any_of(hollow_, [&](const Box& box) { return is_within(shape, box); })) continue;
+    found.push_back(shape);
+    if (found.size() > kShapesMost) return {};
+  }
+  return found;
+}
+
+std::vector<CheckBox> ContentReader::take_check_boxes() {
+  const std::vector<Box> hollow = std::exchange(hollow_, {}), painted = std::exchange(painted_, {});
+  std::vector<Box> boxes;
+  for (const Box& box : hollow) {
+    if (boxes.size() > kShapesMost) return {};
+    if (std::ranges::none_of(boxes, [&](const Box& other) { return are_same(box, other); }))
+      boxes.push_back(box);
+  }
+  std::vector<CheckBox> found;
+  for (const Box& box : boxes) {
+    const auto beside = [&](const Box& other) { return &other != &box && touch_each_other(box, other); };
+    if (std::ranges::any_of(boxes, beside)) continue;
+    found.push_back(
+        {box, std::ranges::any_of(painted, [&](const Box& mark) { return is_within(mark, box); })});
+  }
+  return found;
 }
 
 }  // namespace millrace::engines::host

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ai/engines/layout/check_boxes.h"
 #include "ai/engines/layout/grids.h"
 
 namespace millrace::engines::host {
@@ -16,8 +17,8 @@ struct Matrix {
 };
 
 // Reads the drawing operators of content streams of a PDF page and collects the rules that they draw:
-// straight strokes across or down, and thin filled areas, that are not white. Clipping, patterns and curves
-// are ignored. Accepts any bytes.
+// straight strokes across or down, and thin filled areas, that are not white. It also finds hollow squares
+// and circles of the size of letters. Clipping, patterns and other curves are ignored. Accepts any bytes.
 class ContentReader {
  public:
   // Called for the name of an XObject that is drawn, with the map that applies to it.
@@ -26,13 +27,21 @@ class ContentReader {
   // The rules of all content, in its units after the map. Pieces of one line are joined. None: there are more
   // than kRulesMost, so the page is a drawing.
   Rules take();
+  // The squares and circles of all content, ticked if something is painted in them. None: there are more than
+  // kShapesMost, or they touch each other: a drawing, or boxes for single letters.
+  std::vector<CheckBox> take_check_boxes();
+  // The small discs, circles and squares of all content, without those inside of boxes to tick: bullets of
+  // lists, if text follows them. None: there are more than kShapesMost. Call it before take_check_boxes.
+  std::vector<Box> dots() const;
 
   static constexpr std::size_t kRulesMost = 2000;
+  static constexpr std::size_t kShapesMost = 500;
 
  private:
   class Reading;
   std::size_t pieces_ = 0;
   Rules rules_;
+  std::vector<Box> hollow_, painted_;  // shapes of the size of a box to tick, and of what may be in it
 };
 
 }  // namespace millrace::engines::host

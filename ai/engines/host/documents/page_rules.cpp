@@ -13,13 +13,16 @@
 
 #include "ai/engines/host/documents/content_rules.h"
 #include "ai/engines/host/tool.h"
+#include "ai/engines/layout/direction.h"
 
 namespace millrace::engines::host {
 namespace {
 
 constexpr int kTreeDepth = 50;
 constexpr int kFormDepth = 4;
+constexpr int kButtonsMost = 2000;              // of a page
 constexpr int kStreamsMost = 200;               // of a page, with its forms
+constexpr int kDrawsMost = 20'000;              // forms and pictures of a page
 constexpr long long kPackedMost = 256LL << 10;  // bytes of a stream: it expands to a thousand times as much
 constexpr std::size_t kContentMost = std::size_t{16} << 20;  // bytes of a page
 
@@ -28,34 +31,48 @@ struct Free {
 };
 
 // A document in qpdf's C interface, because its C++ headers do not compile with clang in C++20.
-class RuledDocument {
+class DrawnDocument {
  public:
-  explicit RuledDocument(std::string_view pdf) : file_(qpdf_init()) {
+  explicit DrawnDocument(std::string_view pdf) : file_(qpdf_init()) {
     qpdf_silence_errors(file_);
     qpdf_set_suppress_warnings(file_, QPDF_TRUE);
     qpdf_set_attempt_recovery(file_, QPDF_FALSE);
     sound_ = (qpdf_read_memory(file_, "document", pdf.data(), pdf.size(), nullptr) & QPDF_ERRORS) == 0;
   }
-  ~RuledDocument() {
+  ~DrawnDocument() {
     if (qpdf_has_error(file_) != QPDF_FALSE) qpdf_get_error(file_);  // otherwise qpdf prints it
     qpdf_cleanup(&file_);
   }
-  RuledDocument(const RuledDocument&) = delete;
-  RuledDocument& operator=(const RuledDocument&) = delete;
+  DrawnDocument(const DrawnDocument&) = delete;
+  DrawnDocument& operator=(const DrawnDocument&) = delete;
 
-  Rules rules_of(int index) {
-    if (!sound_) return {};
+  PageDrawing drawing_of(int index) {
+    PageDrawing drawing;
+    if (!sound_) return drawing;
     content_left_ = kContentMost;
     streams_left_ = kStreamsMost;
+    draws_left_ = kDrawsMost;
     const auto page = page_at(index);
     const auto at = page ? map_of(*page) : std::nullopt;
     ContentReader reader;
     if (at) {
       reader.read(content_of(get(*page, "/Contents")), *at,
                   forms_in(inherited(*page, "/Resources"), reader, 0));
+      if (content_left_ > 0 && streams_left_ > 0 && draws_left_ > 0) {
+        drawing.dots = reader.dots();
+        drawing.check_boxes = reader.take_check_boxes();
+        drawing.rules = reader.take();
+      }
+      add_buttons(get(*page, "/Annots"), *at, drawing.check_boxes);
     }
     qpdf_oh_release_all(file_);
-    return content_left_ == 0 || streams_left_ == 0 ? Rules() : reader.take();
+    return drawing;
+  }
+
+  bool has_form() {
+    if (!sound_) return false;
+    const qpdf_oh form = get(qpdf_get_root(file_), "/AcroForm");
+    return is_dictionary(form) && items(get(form, "/Fields")) > 0;
   }
 
  private:
@@ -126,8 +143,9 @@ class RuledDocument {
     auto box = box_of(page, "/MediaBox");
     if (!box) return std::nullopt;
     if (const auto crop = box_of(page, "/CropBox")) {
-      box = Box{std::max(box->x0, crop->x0), std::max(box->y0, crop->y0), std::min(box->x1, crop->x1),
-                std::min(box->y1, crop->y1)};
+      const Box shown{std::max(box->x0, crop->x0), std::max(box->y0, crop->y0), std::min(box->x1, crop->x1),
+                      std::min(box->y1, crop->y1)};
+      if (shown.x0 < shown.x1 && shown.y0 < shown.y1) box = shown;
     }
     int turn = 0;
     qpdf_oh_get_value_as_int(file_, inherited(page, "/Rotate"), &turn);
@@ -190,7 +208,8 @@ class RuledDocument {
   // Reads the forms that content draws.
   ContentReader::Draw forms_in(qpdf_oh resources, ContentReader& reader, int depth) {
     return [this, resources, &reader, depth](std::string_view name, const Matrix& at) {
-      if (depth == kFormDepth || content_left_ == 0) return;
+      if (depth == kFormDepth || content_left_ == 0 || draws_left_ == 0) return;
+      --draws_left_;
       const std::string key = "/" + std::string(name);
       const qpdf_oh form = get(get(resources, "/XObject"), key.c_str());
       if (qpdf_oh_is_stream(file_, form) == QPDF_FALSE) return;
@@ -204,54 +223,129 @@ class RuledDocument {
     };
   }
 
+  bool is_name(qpdf_oh object, const char* name) {
+    return qpdf_oh_is_name_and_equals(file_, object, name) != QPDF_FALSE;
+  }
+
+  long long flags(qpdf_oh object) {
+    long long value = 0;
+    qpdf_oh_get_value_as_longlong(file_, object, &value);
+    return value;
+  }
+
+  // The check boxes and radio buttons among the annotations of a page. A button to push is none.
+  void add_buttons(qpdf_oh annotations, const Matrix& at, std::vector<CheckBox>& boxes) {
+    constexpr long long kHidden = 0x2 | 0x20, kPush = 0x10000;
+    for (int i = 0; i < std::min(items(annotations), kButtonsMost); ++i) {
+      const qpdf_oh each = qpdf_oh_get_array_item(file_, annotations, i);
+      if (!is_name(get(each, "/Subtype"), "/Widget") || !is_name(inherited(each, "/FT"), "/Btn")) continue;
+      if ((flags(get(each, "/F")) & kHidden) != 0 || (flags(inherited(each, "/Ff")) & kPush) != 0) continue;
+      const auto place = box_of(each, "/Rect");
+      if (!place) continue;
+      const qpdf_oh state = get(each, "/AS");
+      const bool ticked = qpdf_oh_is_name(file_, state) != QPDF_FALSE && !is_name(state, "/Off");
+      const Box box = mapped(*place, at);
+      std::erase_if(boxes, [&](const CheckBox& drawn) { return meet(drawn.box, box); });
+      boxes.push_back({box, ticked});
+    }
+  }
+
+  static bool meet(const Box& one, const Box& other) {
+    return one.x0 < other.x1 && other.x0 < one.x1 && one.y0 < other.y1 && other.y0 < one.y1;
+  }
+
+  // The map turns by quarters.
+  static Box mapped(const Box& box, const Matrix& at) {
+    const float x0 = at.a * box.x0 + at.c * box.y0 + at.e, y0 = at.b * box.x0 + at.d * box.y0 + at.f;
+    const float x1 = at.a * box.x1 + at.c * box.y1 + at.e, y1 = at.b * box.x1 + at.d * box.y1 + at.f;
+    return {std::min(x0, x1), std::min(y0, y1), std::max(x0, x1), std::max(y0, y1)};
+  }
+
   qpdf_data file_;
   bool sound_ = false;
   std::size_t content_left_ = 0;
-  int streams_left_ = 0;
+  int streams_left_ = 0, draws_left_ = 0;
 };
+
+enum class DrawnKind : std::int32_t { kAcross, kDown, kBox, kTickedBox, kDot };
 
 struct Record {
   std::int32_t page = 0;
-  std::int32_t is_down = 0;
-  Box rule;
+  DrawnKind kind = DrawnKind::kAcross;
+  Box box;
 };
 
 constexpr std::size_t kBytesMost = std::size_t{64} << 20;
 
-void write_rules(const std::vector<Box>& rules, int page, bool down, int to) {
-  std::vector<Record> records;
-  records.reserve(rules.size());
-  for (const Box& rule : rules) records.push_back({page, down ? 1 : 0, rule});
-  const auto* bytes = reinterpret_cast<const char*>(records.data());
-  for (std::size_t left = records.size() * sizeof(Record); left > 0;) {
-    const ssize_t count = ::write(to, bytes, left);
+void write_all(std::string_view bytes, int to) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(to, bytes.data(), bytes.size());
     if (count <= 0) return;
-    bytes += count;
-    left -= static_cast<std::size_t>(count);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+std::string_view raw_bytes(const std::vector<Record>& records) {
+  return {reinterpret_cast<const char*>(records.data()), records.size() * sizeof(Record)};
+}
+
+std::vector<Record> records_of(const PageDrawing& drawing, int page) {
+  std::vector<Record> records;
+  for (const Box& rule : drawing.rules.across) records.push_back({page, DrawnKind::kAcross, rule});
+  for (const Box& rule : drawing.rules.down) records.push_back({page, DrawnKind::kDown, rule});
+  for (const CheckBox& each : drawing.check_boxes)
+    records.push_back({page, each.ticked ? DrawnKind::kTickedBox : DrawnKind::kBox, each.box});
+  for (const Box& dot : drawing.dots) records.push_back({page, DrawnKind::kDot, dot});
+  return records;
+}
+
+void add(const Record& record, PageDrawing& drawing) {
+  switch (record.kind) {
+    case DrawnKind::kAcross:
+      return drawing.rules.across.push_back(record.box);
+    case DrawnKind::kDown:
+      return drawing.rules.down.push_back(record.box);
+    case DrawnKind::kBox:
+    case DrawnKind::kTickedBox:
+      return drawing.check_boxes.push_back({record.box, record.kind == DrawnKind::kTickedBox});
+    case DrawnKind::kDot:
+      return drawing.dots.push_back(record.box);
   }
 }
 
 }  // namespace
 
-std::map<int, Rules> rules_of(std::string_view pdf, const std::vector<int>& pages,
-                              std::chrono::milliseconds cpu) {
-  std::map<int, Rules> all;
+void turn_drawing(PageDrawing& drawing, float height) {
+  std::swap(drawing.rules.across, drawing.rules.down);
+  for (std::vector<Box>* boxes : {&drawing.rules.across, &drawing.rules.down, &drawing.dots}) {
+    for (Box& box : *boxes) box = quarter_turned(box, height);
+  }
+  for (CheckBox& each : drawing.check_boxes) each.box = quarter_turned(each.box, height);
+}
+
+std::map<int, PageDrawing> drawings_of(std::string_view pdf, const std::vector<int>& pages,
+                                       std::chrono::milliseconds cpu) {
+  std::map<int, PageDrawing> all;
   if (pages.empty()) return all;
   const std::string bytes = output_of_copy(cpu, kBytesMost, [&](int to) {
-    RuledDocument document(pdf);
-    for (const int page : pages) {
-      const Rules rules = document.rules_of(page);
-      write_rules(rules.across, page, false, to);
-      write_rules(rules.down, page, true, to);
-    }
+    DrawnDocument document(pdf);
+    for (const int page : pages) write_all(raw_bytes(records_of(document.drawing_of(page), page)), to);
   });
   for (std::size_t at = 0; at + sizeof(Record) <= bytes.size(); at += sizeof(Record)) {
     Record record;
     std::memcpy(&record, bytes.data() + at, sizeof(Record));
-    Rules& rules = all[record.page];
-    (record.is_down != 0 ? rules.down : rules.across).push_back(record.rule);
+    add(record, all[record.page]);
   }
   return all;
+}
+
+bool has_form(std::string_view pdf, std::chrono::milliseconds cpu) {
+  if (pdf.find("/AcroForm") == std::string_view::npos && pdf.find("/ObjStm") == std::string_view::npos)
+    return false;
+  const std::string answer = output_of_copy(cpu, 1, [&](int to) {
+    if (DrawnDocument(pdf).has_form()) write_all("1", to);
+  });
+  return answer == "1";
 }
 
 }  // namespace millrace::engines::host

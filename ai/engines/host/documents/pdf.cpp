@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include <qpdf/qpdf-c.h>
 
@@ -161,7 +163,7 @@ struct Pdf::TextStreams {
 };
 
 base::Result<int> Pdf::look_at(Run run) {
-  auto captured = tools_.capture("pdfinfo", with(page_range(run), {"%"}), document_fd_);
+  auto captured = tools_.capture("pdfinfo", with({"-box"}, with(page_range(run), {"%"})), document_fd_);
   if (!captured) return std::move(captured.error());
   auto read = read_pdf_info(*captured, run.last, limits_.pages_max);
   if (!read) return std::move(read.error());
@@ -172,8 +174,9 @@ base::Result<int> Pdf::look_at(Run run) {
 base::Result<Pdf::TextStreams> Pdf::start_text(Run run) const {
   const milliseconds cpu = limits_.poppler_cpu + kTextPageCpu * run.count();
   const auto range = page_range(run);
-  auto words = tools_.start("pdftotext", with({"-cropbox", "-bbox-layout"}, with(range, {"%", "-"})),
-                            document_fd_, cpu);
+  std::vector<std::string> options{"-bbox-layout"};
+  if (!uncropped(run.first)) options.emplace_back("-cropbox");
+  auto words = tools_.start("pdftotext", with(options, with(range, {"%", "-"})), document_fd_, cpu);
   if (!words) return std::move(words.error());
   auto styles =
       tools_.start("pdftohtml", with({"-xml", "-i", "-stdout", "-q"}, with(range, {"%"})), document_fd_, cpu);
@@ -199,8 +202,27 @@ base::Status Pdf::page_by_page(Run run, const OnBegin& on_begin, const Some& som
   return {};
 }
 
+namespace {
+
+// The parts of a run whose pages are of one kind: one call of a program reads them alike.
+template <class Kind>
+std::vector<Run> runs_alike(Run run, const Kind& kind) {
+  std::vector<Run> runs;
+  for (int page = run.first; page <= run.last; ++page) {
+    if (page == run.first || kind(page) != kind(page - 1)) runs.push_back({page, page});
+    runs.back().last = page;
+  }
+  return runs;
+}
+
+}  // namespace
+
 base::Status Pdf::text(Run run, const OnBegin& on_begin, const OnText& on_text) {
-  return page_by_page(run, on_begin, [&](Run part) { return text_some(part, on_begin, on_text); });
+  for (const Run& alike : runs_alike(run, [&](int page) { return uncropped(page); })) {
+    auto read = page_by_page(alike, on_begin, [&](Run part) { return text_some(part, on_begin, on_text); });
+    if (!read) return read;
+  }
+  return {};
 }
 
 // Reads until a page fails. The limits apply to the whole stream, so only its first page can be blamed for
@@ -240,16 +262,19 @@ int Pdf::real_dpi(int page, int dpi) const {
   return std::max(1, static_cast<int>(static_cast<float>(limits_.raster_side_max) / side));
 }
 
+bool Pdf::uncropped(int page) const {
+  const auto at = static_cast<std::size_t>(page);
+  return at < pages_.size() && pages_[at].uncropped;
+}
+
 bool Pdf::oversized(int page, int dpi) const { return real_dpi(page, dpi) != dpi; }
 
 void Pdf::raster(Run run, Drawing drawing, const OnBegin& on_begin, const OnRaster& on_raster) {
-  int first = run.first;
-  for (int page = run.first + 1; page <= run.last + 1; ++page) {
-    if (page <= run.last && oversized(page, drawing.dpi) == oversized(first, drawing.dpi)) continue;
-    static_cast<void>(page_by_page({first, page - 1}, on_begin, [&](Run part) {
+  const auto kind = [&](int page) { return std::pair(oversized(page, drawing.dpi), uncropped(page)); };
+  for (const Run& alike : runs_alike(run, kind)) {
+    static_cast<void>(page_by_page(alike, on_begin, [&](Run part) {
       return base::Result<Progress>(raster_some(part, drawing, on_begin, on_raster));
     }));
-    first = page;
   }
 }
 
@@ -260,7 +285,8 @@ Pdf::Progress Pdf::raster_some(Run run, Drawing drawing, const OnBegin& on_begin
   std::vector<std::string> arguments = page_range(run);
   if (!drawing.colour) arguments.emplace_back("-gray");
   const bool small = oversized(run.first, drawing.dpi);
-  arguments.insert(arguments.end(), {"-cropbox", "-q", small ? "-scale-to" : "-r",
+  if (!uncropped(run.first)) arguments.emplace_back("-cropbox");
+  arguments.insert(arguments.end(), {"-q", small ? "-scale-to" : "-r",
                                      std::to_string(small ? limits_.raster_side_max : drawing.dpi), "%"});
   const milliseconds cpu = limits_.poppler_cpu + kRasterPageCpu * (run.count() - 1);
   auto stream = tools_.start("pdftoppm", std::move(arguments), document_fd_, cpu);
@@ -298,17 +324,73 @@ std::optional<std::map<int, float>> Pdf::pictures(Run run) {
   return pages;
 }
 
+namespace {
+
 // Uses qpdf's C interface, because its C++ headers do not compile with clang in C++20.
-bool holds_more_pages(std::string_view pdf, int count) {
-  qpdf_data file = qpdf_init();
-  qpdf_silence_errors(file);
-  qpdf_set_suppress_warnings(file, QPDF_TRUE);
-  qpdf_set_attempt_recovery(file, QPDF_FALSE);
-  const QPDF_ERROR_CODE read = qpdf_read_memory(file, "document", pdf.data(), pdf.size(), nullptr);
-  const int found = (read & QPDF_ERRORS) == 0 ? qpdf_get_num_pages(file) : -1;
-  const bool sound = qpdf_has_error(file) == QPDF_FALSE;
-  qpdf_cleanup(&file);
-  return sound && found > count;
+class PageTreeFile {
+ public:
+  explicit PageTreeFile(std::string_view pdf) : file_(qpdf_init()) {
+    qpdf_silence_errors(file_);
+    qpdf_set_suppress_warnings(file_, QPDF_TRUE);
+    qpdf_set_attempt_recovery(file_, QPDF_FALSE);
+    read_ = (qpdf_read_memory(file_, "document", pdf.data(), pdf.size(), nullptr) & QPDF_ERRORS) == 0;
+  }
+  ~PageTreeFile() {
+    if (qpdf_has_error(file_) != QPDF_FALSE) qpdf_get_error(file_);  // otherwise qpdf prints it
+    qpdf_cleanup(&file_);
+  }
+  PageTreeFile(const PageTreeFile&) = delete;
+  PageTreeFile& operator=(const PageTreeFile&) = delete;
+
+  int pages() {
+    const int found = read_ ? qpdf_get_num_pages(file_) : -1;
+    return qpdf_has_error(file_) == QPDF_FALSE ? found : -1;
+  }
+
+  // Walks level by level, each node once: recursion would need as much stack as the file says.
+  bool nests_deeper_than(int levels_max) {
+    if (!read_) return false;
+    std::set<int> seen;
+    std::vector<qpdf_oh> level{qpdf_oh_get_key_if_dict(file_, qpdf_get_root(file_), "/Pages")};
+    for (int depth = 0; !level.empty(); ++depth) {
+      if (depth > levels_max) return true;
+      level = nodes_below(level, seen);
+    }
+    return false;
+  }
+
+ private:
+  // The kids that are numbered objects; others cannot be deep.
+  std::vector<qpdf_oh> nodes_below(const std::vector<qpdf_oh>& level, std::set<int>& seen) {
+    std::vector<qpdf_oh> below;
+    for (const qpdf_oh node : level) {
+      const qpdf_oh kids = qpdf_oh_get_key_if_dict(file_, node, "/Kids");
+      if (qpdf_oh_is_array(file_, kids) == QPDF_FALSE) continue;
+      const int count = qpdf_oh_get_array_n_items(file_, kids);
+      for (int i = 0; i < count; ++i) {
+        const qpdf_oh kid = qpdf_oh_get_array_item(file_, kids, i);
+        const int id = qpdf_oh_get_object_id(file_, kid);  // 0: it is no numbered object
+        if (id == 0 || seen.insert(id).second) below.push_back(kid);
+      }
+    }
+    return below;
+  }
+
+  qpdf_data file_;
+  bool read_ = false;
+};
+
+}  // namespace
+
+bool holds_more_pages(std::string_view pdf, int count) { return PageTreeFile(pdf).pages() > count; }
+
+base::Status check_page_nesting(std::string_view pdf, milliseconds cpu) {
+  const auto deep =
+      run_in_copy(cpu, [&] { return PageTreeFile(pdf).nests_deeper_than(kPageNestingMax) ? 1 : 0; });
+  if (deep.value_or(0) == 0) return {};
+  return base::error(Code::kDocumentBomb, "the document nests its pages deeper than " +
+                                              std::to_string(kPageNestingMax) +
+                                              " levels (page_nesting_max): print it to a new PDF");
 }
 
 base::Status check_page_count(std::string_view pdf, int count, milliseconds cpu) {

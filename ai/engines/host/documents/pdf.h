@@ -75,6 +75,7 @@ class Pdf {
   base::Result<TextStreams> start_text(Run run) const;
   base::Result<Progress> text_some(Run run, const OnBegin& on_begin, const OnText& on_text) const;
   bool oversized(int page, int dpi) const;
+  bool uncropped(int page) const;
   Progress raster_some(Run run, Drawing drawing, const OnBegin& on_begin, const OnRaster& on_raster) const;
 
   const Tools& tools_;
@@ -88,8 +89,16 @@ class Pdf {
 // without repairing the file: in doubt, poppler's count is accepted.
 bool holds_more_pages(std::string_view pdf, int count);
 
-// The same in a copy of this process: qpdf recurses as deep as the page tree. kDocumentPageCount: there are
-// more pages. kDocumentBomb: reading the tree exceeds `cpu`, the memory or the stack.
+// Levels of the page tree. A tree that is built page by page has as many levels as pages.
+inline constexpr int kPageNestingMax = 1000;
+
+// Call it before poppler reads the file: poppler and qpdf need time and stack for each level.
+// kDocumentBomb: the pages are nested deeper than kPageNestingMax. No error when the tree cannot be read
+// within `cpu` or without repairing the file: the later checks decide.
+base::Status check_page_nesting(std::string_view pdf, std::chrono::milliseconds cpu);
+
+// holds_more_pages in a copy of this process: qpdf recurses as deep as the page tree. kDocumentPageCount:
+// there are more pages. kDocumentBomb: reading the tree exceeds `cpu`, the memory or the stack.
 base::Status check_page_count(std::string_view pdf, int count, std::chrono::milliseconds cpu);
 
 }  // namespace millrace::engines::host

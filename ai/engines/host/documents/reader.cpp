@@ -3,18 +3,24 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 
 #include <sys/mman.h>
 
 #include "ai/engines/host/documents/figures.h"
-#include "ai/engines/host/documents/page_rules.h"
 #include "ai/engines/host/documents/pdf.h"
 #include "ai/engines/host/pictures/image.h"
 #include "ai/engines/host/scan/inset.h"
+#include "ai/engines/host/scan/language_check.h"
 #include "ai/engines/host/tool.h"
 #include "ai/engines/layout/bbox_xml.h"
+#include "ai/engines/layout/direction.h"
+#include "ai/engines/layout/layer_words.h"
 #include "ai/engines/layout/layout.h"
+#include "ai/engines/layout/markers.h"
 #include "ai/engines/layout/open_tables.h"
+#include "ai/engines/layout/scan_layer.h"
+#include "ai/engines/layout/unreadable.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -30,6 +36,9 @@ constexpr std::size_t kScanWords = 50;
 constexpr float kInsetPart = 0.1F;  // a smaller picture among text is not a scanned page
 // When the text layer is only a page number or a stamp, the rest of the page is the content.
 constexpr Enough kEnoughBesideShort{.letters = 8, .confidence = 45, .words = 2};
+// Where words are no text, there is text; but in another language than those that are set it reads badly.
+constexpr Enough kEnoughForUnreadable{.letters = 1, .confidence = kSureConfidence, .words = 1};
+constexpr std::size_t kFormWords = 150;  // of a page that may have boxes to tick without fields
 constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures of a page together
 
 bool is_scan(const PageText& text, float picture_part) {
@@ -56,23 +65,29 @@ bool names_pictures(std::string_view pdf) {
 
 int rounded(float value) { return static_cast<int>(std::lround(std::clamp(value, -kFarthest, kFarthest))); }
 
-// Adds the figures to the words and lists them in pixels; `scale` is pixels per unit of `text`.
-std::vector<PageImage> place_figures(PageText& text, const std::vector<Box>& figures, float scale) {
+// The figures of a page in pixels, `scale` of which are one unit of their boxes.
+std::vector<PageImage> listed(const std::vector<Box>& figures, int page, float scale) {
   std::vector<PageImage> images;
   for (const Box& box : figures) {
     std::string id = "img-";
-    id.append(std::to_string(text.index)).append("-").append(std::to_string(images.size())).append(".jpeg");
+    id.append(std::to_string(page)).append("-").append(std::to_string(images.size())).append(".jpeg");
     images.push_back({id,
                       rounded(box.x0 * scale),
                       rounded(box.y0 * scale),
                       rounded(box.x1 * scale),
                       rounded(box.y1 * scale),
                       {}});
-    std::string mark("![");
-    mark.append(id).append("](").append(id).append(")");
-    text.words.push_back({box, std::move(mark), false, true});
   }
   return images;
+}
+
+// Adds the figures, which are those of `images`, to the words.
+void place_figures(const std::vector<Box>& figures, const std::vector<PageImage>& images, PageText& text) {
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    std::string mark("![");
+    mark.append(images[i].id).append("](").append(images[i].id).append(")");
+    text.words.push_back({figures[i], std::move(mark), false, true});
+  }
 }
 
 void add_data(std::vector<PageImage>& images, const Picture& picture) {
@@ -92,8 +107,21 @@ PageOutcome failed_page(int page, base::Error error) {
   return outcome;
 }
 
+void add_warning(std::optional<schemas::PageWarning> warning, PageText& text) {
+  if (warning) text.warnings.push_back(std::move(*warning));
+}
+
 // The error is not caused by the page: the model is missing, and every page would fail.
 bool of_engine(const base::Error& error) { return error.code == Code::kInternal; }
+
+schemas::PageWarning warning_of(const base::Error& late) {
+  return {std::string(schemas::kPageWarningTimeout), late.message + "; the rest of it was not read"};
+}
+
+void move_warnings(std::vector<schemas::PageWarning> warnings, PageOutcome& outcome) {
+  std::ranges::move(warnings, std::back_inserter(outcome.warnings));
+  outcome.warnings.resize(std::min(outcome.warnings.size(), kPageWarningsMax));
+}
 
 PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
   PageOutcome outcome;
@@ -101,9 +129,12 @@ PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
   for (const Box& drawing : set_tables(recognised.grids, recognised.text))
     recognised.figures.push_back(drawing);
   set_open_tables(recognised.rules, recognised.text);
-  outcome.images = place_figures(recognised.text, recognised.figures, 1);
+  outcome.images = listed(recognised.figures, page, 1);
+  place_figures(recognised.figures, outcome.images, recognised.text);
   outcome.dimensions = PageDimensions{dpi, rounded(recognised.text.height), rounded(recognised.text.width)};
   outcome.markdown = markdown_of(recognised.text);
+  if (recognised.late) outcome.warnings.push_back(warning_of(*recognised.late));
+  move_warnings(std::move(recognised.text.warnings), outcome);
   return outcome;
 }
 
@@ -111,6 +142,7 @@ PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
 
 void DocumentReader::close() {
   pdf_.reset();
+  has_form_.reset();
   if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
   bytes_ = {};
   file_.reset();
@@ -128,6 +160,9 @@ base::Status DocumentReader::open(base::Fd fd, schemas::Media media, std::uint64
 }
 
 base::Result<int> DocumentReader::page_count() {
+  if (pdf_) {
+    if (auto flat = check_page_nesting(bytes_, limits_.poppler_cpu); !flat) return flat.error();
+  }
   auto count = look_at({0, limits_.pages_max - 1});
   if (!count || !pdf_) return count;
   if (auto right = check_page_count(bytes_, *count, limits_.poppler_cpu); !right) return right.error();
@@ -159,58 +194,69 @@ base::Status DocumentReader::recognise(const std::vector<int>& pages, const Reco
 base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const RecogniseOptions& options,
                                            const Sink& sink) {
   const bool may_have_pictures = names_pictures(bytes_);
-  std::vector<int> scans;
+  std::map<int, PageText> scans;
   std::map<int, Pictured> pictured;
-  std::map<int, PageText> tabular;
+  std::map<int, PageText> drawn;
   for (const Run run : runs_of(pages)) {
     sink.begin(run.first);
     const auto pictures = may_have_pictures ? pdf_->pictures(run) : std::map<int, float>{};
     auto status = pdf_->text(run, sink.begin, [&](int page, base::Result<PageText> text) {
       const float part = picture_part(pictures, page);
+      const bool scan = !text || is_scan(*text, part);
+      if (text && part >= kScanPart) mend_cut_boxes(text->words);
+      std::vector<Word> unreadable = text ? take_unreadable(*text) : std::vector<Word>();
       if (!text && text.error().code == Code::kPageTimeout) {
         sink.page(failed_page(page, std::move(text.error())));
-      } else if (!text || !sane_text(*text) || is_scan(*text, part)) {
-        scans.push_back(page);
+      } else if (scan || text->words.empty() || (!unreadable.empty() && short_text(*text))) {
+        scans.emplace(page, text ? std::move(*text) : PageText());
+      } else if (!unreadable.empty()) {
+        pictured.emplace(
+            page, Pictured{.text = std::move(*text), .part = part, .unreadable = std::move(unreadable)});
       } else if (short_text(*text)) {
         // Letters may be drawn as outlines, and a scan may consist of strips too small to count: render it to
         // find out.
         pictured.emplace(page, Pictured{.text = std::move(*text), .part = part, .is_short = true});
       } else if (part > 0 && (part < kScanPart || has_free_area(*text))) {
         pictured.emplace(page, Pictured{.text = std::move(*text), .part = part});
-      } else if (may_hold_tables(*text)) {
-        tabular.emplace(page, std::move(*text));
+      } else if (may_draw(*text)) {
+        drawn.emplace(page, std::move(*text));
       } else {
         sink.page(text_outcome(std::move(*text), {}, {}));
       }
     });
     if (!status) return status;
   }
-  report_tabular(std::move(tabular), pictured, sink);
+  report_drawn(std::move(drawn), pictured, sink);
   if (auto status = read_pictured(std::move(pictured), options, sink); !status) return status;
-  return read_scans(std::move(scans), options, sink);
+  return read_scans(scans, options, sink);
 }
 
-// Reports the pages of text that may have tables, with those that their rules draw. Finds the rules of the
-// pages with pictures, too.
-void DocumentReader::report_tabular(std::map<int, PageText> tabular, std::map<int, Pictured>& pictured,
-                                    const Sink& sink) {
+// Whether it is worth to read what the page draws besides text: tables, bullets, or boxes to tick.
+bool DocumentReader::may_draw(const PageText& text) {
+  if (text.words.size() < kFormWords || may_hold_tables(text) || may_hold_items(text)) return true;
+  if (!has_form_) has_form_ = has_form(bytes_, limits_.poppler_cpu);
+  return *has_form_;
+}
+
+// Reports the pages of text that may draw something. Finds what the pages with pictures draw, too.
+void DocumentReader::report_drawn(std::map<int, PageText> drawn, std::map<int, Pictured>& pictured,
+                                  const Sink& sink) {
   std::vector<int> pages;
-  for (const auto& [page, text] : tabular) pages.push_back(page);
+  for (const auto& [page, text] : drawn) pages.push_back(page);
   for (const auto& [page, found] : pictured) {
-    if (may_hold_tables(found.text)) pages.push_back(page);
+    if (may_draw(found.text)) pages.push_back(page);
   }
   if (pages.empty()) return;
   sink.begin(pages.front());
-  std::map<int, Rules> rules = rules_of(bytes_, pages, limits_.poppler_cpu);
-  for (auto& [page, found] : pictured) found.rules = std::move(rules[page]);
-  for (auto& [page, text] : tabular) {
+  std::map<int, PageDrawing> drawings = drawings_of(bytes_, pages, limits_.poppler_cpu);
+  for (auto& [page, found] : pictured) found.drawing = std::move(drawings[page]);
+  for (auto& [page, text] : drawn) {
     sink.begin(page);
-    sink.page(text_outcome(std::move(text), rules[page], {}));
+    sink.page(text_outcome(std::move(text), std::move(drawings[page]), {}));
   }
 }
 
-PageOutcome DocumentReader::text_outcome(PageText text, const Rules& rules,
-                                         const std::vector<Box>& figures) const {
+PageOutcome DocumentReader::text_outcome(PageText text, PageDrawing drawing, std::vector<Box> figures) const {
   const PdfPage size = pdf_->size_of(text.index);
   const int dpi = pdf_->real_dpi(text.index, Pdf::kDpi);
   const float scale = static_cast<float>(dpi) / 72;
@@ -218,10 +264,22 @@ PageOutcome DocumentReader::text_outcome(PageText text, const Rules& rules,
   outcome.index = text.index;
   text.width = size.width;
   text.height = size.height;
-  set_open_tables(set_ruled_tables(rules, text), text);
-  outcome.images = place_figures(text, figures, scale);
+  // The images are listed as they stand on the page; all else is turned with the text.
+  outcome.images = listed(figures, text.index, scale);
+  for (int turns = turns_to_upright(text.words); turns > 0; --turns) {
+    turn_drawing(drawing, text.height);
+    for (Box& figure : figures) figure = quarter_turned(figure, text.height);
+    turn_page(text, 1);
+  }
+  const std::vector<std::string> stamps = take_stamps(text);
+  add_drawn_bullets(drawing.dots, text.words);
+  add_check_boxes(drawing.check_boxes, text.words);
+  set_open_tables(set_ruled_tables(drawing.rules, text), text);
+  place_figures(figures, outcome.images, text);
   outcome.dimensions = PageDimensions{dpi, rounded(size.height * scale), rounded(size.width * scale)};
   outcome.markdown = markdown_of(text);
+  append_stamps(stamps, outcome.markdown);
+  move_warnings(std::move(text.warnings), outcome);
   return outcome;
 }
 
@@ -236,8 +294,9 @@ base::Status DocumentReader::read_pictured(std::map<int, Pictured> pictured, con
       if (!status) return;
       sink.begin(page);
       Pictured& found = pictured.at(page);
-      auto outcome = small ? pictured_outcome(std::move(found), *small, options)
-                           : base::Result<PageOutcome>(text_outcome(std::move(found.text), found.rules, {}));
+      auto outcome = small
+                         ? pictured_outcome(std::move(found), *small, options)
+                         : base::Result<PageOutcome>(text_outcome(std::move(found.text), found.drawing, {}));
       if (outcome) {
         sink.page(std::move(*outcome));
       } else {
@@ -253,13 +312,15 @@ base::Result<PageOutcome> DocumentReader::pictured_outcome(Pictured page, const 
   const int index = page.text.index;
   page.text.width = pdf_->size_of(index).width;
   page.text.height = pdf_->size_of(index).height;
+  const bool unreadable = !page.unreadable.empty();
   // Most short pages have no other content, which counting their ink shows quickly.
-  const bool bare = page.part == 0 && !hides_scan(small, page.text, {});
+  const bool bare = page.part == 0 && (unreadable || !hides_scan(small, page.text, {}));
   std::vector<Box> figures = bare ? std::vector<Box>{} : find_figures(small, page.text);
-  if ((page.is_short || page.part >= kInsetPart) && hides_scan(small, page.text, figures)) {
+  const bool may_hide = unreadable || page.is_short || page.part >= kInsetPart;
+  if (may_hide && (unreadable || hides_scan(small, page.text, figures))) {
     if (auto status = add_scan(page, small, figures); !status) return std::move(status.error());
   }
-  PageOutcome outcome = text_outcome(std::move(page.text), page.rules, figures);
+  PageOutcome outcome = text_outcome(std::move(page.text), page.drawing, figures);
   if (options.image_data && !outcome.images.empty()) {
     add_data(outcome.images, drawn_alone(index, Pdf::kDpi, true));
   }
@@ -270,28 +331,44 @@ base::Result<PageOutcome> DocumentReader::pictured_outcome(Pictured page, const 
 // does not fail, because it has text. An error: only of the engine.
 base::Status DocumentReader::add_scan(Pictured& page, const Picture& small, std::vector<Box>& figures) {
   Picture raster = drawn_alone(page.text.index, Pdf::kDpi, false);
-  if (!raster) return {};
+  if (!raster) return keep_unreadable(page), base::Status();
   wipe_words(raster, page.text);
-  const Enough enough = page.is_short ? kEnoughBesideShort : Enough{};
+  const Enough enough = !page.unreadable.empty() ? kEnoughForUnreadable
+                        : page.is_short          ? kEnoughBesideShort
+                                                 : Enough{};
   Prepared prepared = prepare(raster);
-  if (prepared.letters < enough.letters) return {};
+  if (prepared.letters < enough.letters) return keep_unreadable(page), base::Status();
   auto reading = scan_reader_.read(raster, std::move(prepared));
-  if (reading) {
-    add_reading(std::move(*reading), small, enough, page.text, figures);
-  } else if (of_engine(reading.error())) {
-    return std::move(reading.error());
-  }
+  if (!reading && of_engine(reading.error())) return std::move(reading.error());
+  if (reading && reading->recognised.late)
+    page.text.warnings.push_back(warning_of(*reading->recognised.late));
+  auto warning = reading ? language_warning(*reading, raster, languages_) : std::nullopt;
+  const bool added = reading && add_reading(std::move(*reading), small, enough, page.text, figures);
+  if (added || !page.unreadable.empty()) add_warning(std::move(warning), page.text);
+  if (!added) keep_unreadable(page);
   return {};
 }
 
-base::Status DocumentReader::read_scans(std::vector<int> scans, const RecogniseOptions& options,
+void DocumentReader::keep_unreadable(Pictured& page) {
+  if (page.unreadable.empty()) return;
+  std::ranges::move(page.unreadable, std::back_inserter(page.text.words));
+  if (!page.text.warnings.empty()) return;  // the language explains it
+  page.text.warnings.push_back(
+      {std::string(schemas::kPageWarningUnsure),
+       "a part of the text layer has the numbers of glyphs in place of letters, and its picture cannot be "
+       "read well: check ocr.languages"});
+}
+
+base::Status DocumentReader::read_scans(const std::map<int, PageText>& scans, const RecogniseOptions& options,
                                         const Sink& sink) {
   base::Status status;
-  for (const Run run : runs_of(std::move(scans))) {
+  std::vector<int> pages;
+  for (const auto& [page, layer] : scans) pages.push_back(page);
+  for (const Run run : runs_of(std::move(pages))) {
     pdf_->raster(run, {}, sink.begin, [&](int page, base::Result<Picture> raster) {
       if (!status) return;
       sink.begin(page);
-      auto outcome = raster ? scan_outcome(page, std::move(*raster), options)
+      auto outcome = raster ? scan_outcome(page, std::move(*raster), scans.at(page), options)
                             : base::Result<PageOutcome>(std::move(raster.error()));
       if (!outcome && of_engine(outcome.error())) {
         status = std::move(outcome.error());
@@ -313,7 +390,7 @@ Picture DocumentReader::drawn_alone(int page, int dpi, bool colour) {
   return drawn;
 }
 
-base::Result<PageOutcome> DocumentReader::scan_outcome(int page, Picture raster,
+base::Result<PageOutcome> DocumentReader::scan_outcome(int page, Picture raster, PageText layer,
                                                        const RecogniseOptions& options) {
   int dpi = pdf_->real_dpi(page, Pdf::kDpi);
   Prepared prepared = prepare(raster);
@@ -327,6 +404,10 @@ base::Result<PageOutcome> DocumentReader::scan_outcome(int page, Picture raster,
   }
   auto reading = scan_reader_.read(raster, std::move(prepared));
   if (!reading) return std::move(reading.error());
+  add_warning(language_warning(*reading, raster, languages_), reading->recognised.text);
+  layer.width = pdf_->size_of(page).width;
+  layer.height = pdf_->size_of(page).height;
+  keep_layer(layer, reading->quarter_turns, reading->recognised.text);
   PageOutcome outcome = recognised_outcome(page, std::move(reading->recognised), dpi);
   if (options.image_data && !outcome.images.empty()) {
     const Picture colour = drawn_alone(page, dpi, true);
@@ -349,6 +430,7 @@ base::Status DocumentReader::recognise_image(const RecogniseOptions& options, co
     sink.page(failed_page(0, std::move(reading.error())));
     return {};
   }
+  add_warning(language_warning(*reading, gray, languages_), reading->recognised.text);
   PageOutcome outcome = recognised_outcome(0, std::move(reading->recognised), dpi);
   if (options.image_data && !outcome.images.empty()) {
     add_data(outcome.images, turned(*picture, reading->quarter_turns));

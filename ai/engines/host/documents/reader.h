@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ai/engines/host/documents/page_rules.h"
 #include "ai/engines/host/documents/pdf.h"
 #include "ai/engines/host/scan/scan_reader.h"
 #include "ai/engines/ocr/pages.h"
@@ -24,7 +25,10 @@ struct Sink {
 class DocumentReader {
  public:
   DocumentReader(const Tools& tools, const EngineLimits& limits, Recogniser& recogniser)
-      : tools_(tools), limits_(limits), scan_reader_(limits, recogniser) {}
+      : tools_(tools),
+        limits_(limits),
+        scan_reader_(limits, recogniser),
+        languages_(recogniser.languages()) {}
   ~DocumentReader() { close(); }
   DocumentReader(const DocumentReader&) = delete;
   DocumentReader& operator=(const DocumentReader&) = delete;
@@ -48,19 +52,25 @@ class DocumentReader {
   // A page of text with a picture that covers `part` of it.
   struct Pictured {
     PageText text;
-    Rules rules{};
+    PageDrawing drawing{};
     float part = 0;
-    bool is_short = false;  // the rest of the page is text rather than a picture
+    bool is_short = false;              // the rest of the page is text rather than a picture
+    std::vector<Word> unreadable = {};  // words that are no text: they are recognised from the picture
   };
-  void report_tabular(std::map<int, PageText> tabular, std::map<int, Pictured>& pictured, const Sink& sink);
+  bool may_draw(const PageText& text);
+  void report_drawn(std::map<int, PageText> drawn, std::map<int, Pictured>& pictured, const Sink& sink);
   base::Status read_pictured(std::map<int, Pictured> pictured, const RecogniseOptions& options,
                              const Sink& sink);
   base::Result<PageOutcome> pictured_outcome(Pictured page, const Picture& small,
                                              const RecogniseOptions& options);
   base::Status add_scan(Pictured& page, const Picture& small, std::vector<Box>& figures);
-  base::Status read_scans(std::vector<int> scans, const RecogniseOptions& options, const Sink& sink);
-  base::Result<PageOutcome> scan_outcome(int page, Picture raster, const RecogniseOptions& options);
-  PageOutcome text_outcome(PageText text, const Rules& rules, const std::vector<Box>& figures) const;
+  static void keep_unreadable(Pictured& page);
+  // `scans`: the pages, each with the words of its text layer.
+  base::Status read_scans(const std::map<int, PageText>& scans, const RecogniseOptions& options,
+                          const Sink& sink);
+  base::Result<PageOutcome> scan_outcome(int page, Picture raster, PageText layer,
+                                         const RecogniseOptions& options);
+  PageOutcome text_outcome(PageText text, PageDrawing drawing, std::vector<Box> figures) const;
   Picture drawn_alone(int page, int dpi, bool colour);
   base::Result<Picture> drawn_small(int page, int side);
   void close();
@@ -68,10 +78,12 @@ class DocumentReader {
   const Tools& tools_;
   const EngineLimits& limits_;
   ScanReader scan_reader_;
+  const std::string& languages_;
   schemas::Media media_ = schemas::Media::kPdf;
   base::Fd file_;
   std::string_view bytes_;
   std::optional<Pdf> pdf_;
+  std::optional<bool> has_form_;  // nullopt: not known yet
 };
 
 }  // namespace millrace::engines::host

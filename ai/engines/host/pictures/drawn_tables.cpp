@@ -268,15 +268,18 @@ constexpr std::size_t kTablesMost = 32;  // maximum per page
 constexpr std::size_t kFramesMost = 256;
 constexpr int kFaint = 175;  // gray value of faint letters in a table
 constexpr l_uint32 kPaper = 255;
+// In letter heights.
+constexpr float kThickRule = 0.6F;
+constexpr float kPaleEdge = 0.15F;  // on either side of a rule that is not quite straight
 
 // The long thin strokes of one direction. Empty: memory is short.
-Picture strokes(Pix* ink, int across, int down) {
+Picture strokes(Pix* ink, int across, int down, int thick = kThick) {
   Picture lines(pixOpenBrick(nullptr, ink, across, down));
-  Picture solid(lines ? pixOpenBrick(nullptr, lines.get(), kThick, kThick) : nullptr);
+  Picture solid(lines ? pixOpenBrick(nullptr, lines.get(), thick, thick) : nullptr);
   l_int32 none = 1;
   if (!solid || pixZero(solid.get(), &none) != 0) return {};
   if (none != 0) return lines;
-  solid.reset(pixDilateBrick(nullptr, solid.get(), kThick, kThick));
+  solid.reset(pixDilateBrick(nullptr, solid.get(), thick, thick));
   return Picture(solid ? pixSubtract(nullptr, lines.get(), solid.get()) : nullptr);
 }
 
@@ -369,6 +372,19 @@ void wipe(const Picture& gray, const engines::Box& box) {
 }
 
 }  // namespace
+
+void erase_rules(const Picture& gray, float letters) {
+  const Picture ink(pixThresholdToBinary(gray.get(), kPale));
+  if (!ink) return;
+  const int thick = std::max(kThick, static_cast<int>(kThickRule * letters));
+  const int edge = 1 + 2 * static_cast<int>(std::ceil(kPaleEdge * letters));
+  for (const bool across : {true, false}) {
+    const auto length = static_cast<int>((across ? kAcrossMin : kDownMin) * letters);
+    Picture lines = strokes(ink.get(), across ? length : 1, across ? 1 : length, thick);
+    if (lines) lines.reset(pixDilateBrick(nullptr, lines.get(), across ? 3 : edge, across ? edge : 3));
+    if (lines) pixPaintThroughMask(gray.get(), lines.get(), 0, 0, kPaper);
+  }
+}
 
 TakenTables take_tables(const Picture& gray, float letters) {
   TakenTables taken;

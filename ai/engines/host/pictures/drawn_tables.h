@@ -28,4 +28,7 @@ struct TakenTables {
 };
 TakenTables take_tables(const Picture& gray, float letters);
 
+// Paints over the long thin strokes across and down.
+void erase_rules(const Picture& gray, float letters);
+
 }  // namespace millrace::engines::host

@@ -12,6 +12,8 @@
 
 #include "ai/engines/host/pictures/cleanup.h"
 #include "ai/engines/host/pictures/drawn_tables.h"
+#include "ai/engines/host/pictures/page_part.h"
+#include "ai/engines/host/pictures/shapes.h"
 #include "platform/base/base64.h"
 
 namespace millrace::engines::host {
@@ -34,8 +36,6 @@ constexpr int kMarkMax = 12;
 constexpr std::size_t kMarksMax = 5000;
 constexpr int kMiddleGray = 128;
 constexpr int kPaperMin = 96;
-constexpr float kWhitePoint = 0.90F;
-constexpr float kBlackPoint = 0.30F;
 constexpr float kSkewMin = 0.25F;  // degrees
 constexpr float kSkewSure = 3;     // leptonica's confidence: text in lines is above it
 constexpr float kSkewNear = 6.0F;  // degrees that leptonica's sweep finds reliably
@@ -125,23 +125,34 @@ bool is_letter(int w, int h) {
   return h >= kTarget * 2 / 3 && h <= kTarget * 2 && w >= 2 && w <= kTarget * 2;
 }
 
+bool is_tall_letter(int w, int h) {
+  constexpr auto kTarget = static_cast<int>(kLetterTarget);
+  return h > kTarget * 3 && h <= kTarget * 24 && w <= 2 * h && 12 * w >= h;
+}
+
 // Solid dots between a third of the letter height and the letter height.
 bool is_mark(int w, int h) { return h >= kMarkMin && h <= kMarkMax && std::abs(w - h) <= 2; }
+
+Box unscaled(const Box& box, double scale) {
+  const auto back = [scale](float value) { return static_cast<float>(value / scale); };
+  return {back(box.x0), back(box.y0), back(box.x1), back(box.y1)};
+}
 
 // Measures the scaled page; the boxes are in pixels of the given page.
 void find_marks_and_letters(const Picture& gray, Prepared& result) {
   const Picture binary = owned(pixConvertTo1(gray.get(), kMiddleGray));
   if (!binary) return;
-  const auto back = [&result](float value) { return static_cast<float>(value / result.scale); };
   result.marks.clear();
   result.letter_boxes.clear();
+  result.tall_boxes.clear();
   int pieces = 0;
   for (const Box& piece : pieces_of(binary.get())) {
     const int w = static_cast<int>(piece.width()), h = static_cast<int>(piece.height());
     if (std::max(w, h) > 1) ++pieces;
-    const Box box{back(piece.x0), back(piece.y0), back(piece.x1), back(piece.y1)};
+    const Box box = unscaled(piece, result.scale);
     if (is_mark(w, h) && result.marks.size() < kMarksMax) result.marks.push_back(box);
     if (is_letter(w, h)) result.letter_boxes.push_back(box);
+    if (is_tall_letter(w, h)) result.tall_boxes.push_back(box);
   }
   result.noise = pieces > kPiecesMax;
 }
@@ -158,13 +169,10 @@ std::optional<float> skew_of(Pix* binary) {
   return std::nullopt;
 }
 
-Picture deskewed(Picture gray, Pix* binary) {
+// 0: the page is straight, or has no text in lines.
+float angle_of(Pix* binary) {
   const float angle = skew_of(binary).value_or(0);
-  if (std::fabs(angle) < kSkewMin) return gray;
-  constexpr float kRadians = 3.14159265F / 180;
-  Picture straight =
-      owned(pixRotate(gray.get(), angle * kRadians, L_ROTATE_AREA_MAP, L_BRING_IN_WHITE, 0, 0));
-  return straight ? std::move(straight) : std::move(gray);
+  return std::fabs(angle) < kSkewMin ? 0 : angle;
 }
 
 // Inverts a dark page; returns the brightness of the paper.
@@ -243,16 +251,21 @@ Sheet sheet_of(Picture gray) {
 
 // Makes the paper white and the ink black, and removes everything but text. Records what it finds.
 void clear_up(const Picture& gray, int paper, Prepared& result) {
-  const auto level = static_cast<float>(paper);
-  pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),
-              static_cast<int>(kWhitePoint * level));
+  whiten(gray, paper);
   empty_filled_bands(gray, kLetterTarget);
   find_marks_and_letters(gray, result);
   if (result.noise) return;
+  const TakenShapes shapes = take_shapes(gray, kLetterTarget);
+  for (const CheckBox& each : shapes.boxes)
+    result.check_boxes.push_back({unscaled(each.box, result.scale), each.ticked});
+  for (const Leader& each : shapes.leaders)
+    result.leaders.push_back({unscaled(each.box, result.scale), each.dots, each.bullets});
+  for (const Box& each : shapes.erased) result.erased.push_back(unscaled(each, result.scale));
   TakenTables taken = take_tables(gray, kLetterTarget);
   result.tables = std::move(taken.tables);
   result.rules = std::move(taken.rules);
-  if (!result.tables.empty()) find_marks_and_letters(gray, result);  // of what remains
+  if (!result.tables.empty() || !result.check_boxes.empty() || !result.leaders.empty())
+    find_marks_and_letters(gray, result);  // of what remains
 }
 
 double scale_for(float letter_px) {
@@ -291,6 +304,11 @@ Picture clipped(Pix* picture, const Box& box) {
   Picture part = owned(place == nullptr ? nullptr : pixClipRectangle(picture, place, nullptr));
   boxDestroy(&place);
   return part;
+}
+
+void fill_white(const Picture& gray, const Box& box) {
+  pixRasterop(gray.get(), pixel_at(box.x0), pixel_at(box.y0), pixel_at(box.x1) - pixel_at(box.x0),
+              pixel_at(box.y1) - pixel_at(box.y0), PIX_SET, nullptr, 0, 0);
 }
 
 int resolution(const Picture& picture) { return pixGetXRes(picture.get()); }
@@ -380,14 +398,18 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
   result.quarter_turns = quarter_turns ? *quarter_turns : quarter_turns_of(binary.get());
   gray = turned(gray, result.quarter_turns);
   binary = turned(binary, result.quarter_turns);
+  result.upright = owned(gray ? pixClone(gray.get()) : nullptr);
+  result.upright_scale = result.scale;
+  result.paper = sheet.paper;
   if (result.quarter_turns % 2 != 0) std::swap(result.width, result.height);
   const double scale = scale_for(letters.height);
   if (gray && scale != 1) {
     gray = owned(pixScaleGeneral(gray.get(), static_cast<float>(scale), static_cast<float>(scale), 0, 0));
     result.scale *= scale;
   }
-  if (gray && binary) gray = deskewed(std::move(gray), binary.get());
-  if (gray.get() == given.get()) gray = owned(pixCopy(nullptr, given.get()));  // it is modified below
+  if (gray && binary) result.angle = angle_of(binary.get());
+  if (result.angle != 0) gray = rotated(std::move(gray), result.angle);
+  if (gray.get() == result.upright.get()) gray = owned(pixCopy(nullptr, gray.get()));  // it is modified below
   if (gray) clear_up(gray, sheet.paper, result);
   result.gray = std::move(gray);
   return result;

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "ai/engines/layout/check_boxes.h"
 #include "ai/engines/layout/grids.h"
+#include "ai/engines/layout/leaders.h"
 #include "ai/engines/ocr/pages.h"
 
 struct Pix;
@@ -29,6 +31,9 @@ std::vector<Box> pieces_of(Pix* binary);
 
 // The part of a picture within a box in its pixels. Empty: the box lies outside, or memory is short.
 Picture clipped(Pix* picture, const Box& box);
+
+// Makes a part of a gray picture white.
+void fill_white(const Picture& gray, const Box& box);
 
 // The pixel of a position on a page. Safe for any float: a document may place a word anywhere, or at NaN.
 int pixel_at(float place);
@@ -76,9 +81,18 @@ struct Prepared {
   float letter_px = 0;     // median height of components before scaling
   int letters = 0;         // how many components could be letters
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
-  std::vector<Box> letter_boxes;   // components as large as letters, in the same pixels
-  std::vector<DrawnTable> tables;  // in pixels of `gray`; marks and letters do not include them
-  std::vector<Box> rules;          // long lines across that belong to no table, in the same pixels
+  // In the same pixels; `gray` lacks them.
+  std::vector<CheckBox> check_boxes;  // hollow boxes and circles
+  std::vector<Leader> leaders;        // rows of dots
+  std::vector<Box> erased;            // where these and the frames of fields were
+  std::vector<Box> letter_boxes;      // components as large as letters, in the same pixels
+  std::vector<Box> tall_boxes;        // components that may be letters of much larger type
+  std::vector<DrawnTable> tables;     // in pixels of `gray`; marks and letters do not include them
+  std::vector<Box> rules;             // long lines across that belong to no table, in the same pixels
+  Picture upright;           // the picture turned upright, before it was scaled to `gray` and made straight
+  double upright_scale = 1;  // of `upright` relative to the given picture turned upright
+  float angle = 0;           // degrees by which `gray` was rotated to be straight
+  int paper = 255;           // brightness of the paper of `upright`
 };
 // `quarter_turns`: the rotation to apply; by default leptonica guesses it from ascenders and descenders.
 Prepared prepare(const Picture& gray, std::optional<int> quarter_turns = std::nullopt);

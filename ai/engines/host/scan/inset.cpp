@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <leptonica/allheaders.h>
@@ -135,18 +136,16 @@ void drop_labels(std::vector<Word>& words, std::vector<Box> figures) {
 
 // Converts from pixels of the rendered page into the units of `text`. Words that were read in another
 // orientation than the page's text have no valid position; they are placed below it, where they are readable.
-std::vector<Word> words_in(Reading reading, const PageText& text) {
+std::vector<Word> words_in(Reading& reading, const PageText& text) {
   const bool set_below = reading.quarter_turns != 0;
-  const PageText& drawn = reading.recognised.text;
+  PageText& drawn = reading.recognised.text;
   const float scale = (reading.quarter_turns % 2 == 0 ? drawn.width : drawn.height) / text.width;
   const float down = set_below ? text.height : 0;
   std::vector<Word> words;
-  for (const Word& word : drawn.words) {
+  for (Word& word : drawn.words) {
     const Box& box = word.box;
-    words.push_back({{box.x0 / scale, box.y0 / scale + down, box.x1 / scale, box.y1 / scale + down},
-                     word.text,
-                     false,
-                     false});
+    word.box = {box.x0 / scale, box.y0 / scale + down, box.x1 / scale, box.y1 / scale + down};
+    words.push_back(std::move(word));
   }
   return words;
 }
@@ -197,13 +196,13 @@ void wipe_words(const Picture& gray, const PageText& text) {
   }
 }
 
-void add_reading(Reading reading, const Picture& small, const Enough& enough, PageText& text,
+bool add_reading(Reading reading, const Picture& small, const Enough& enough, PageText& text,
                  std::vector<Box>& figures) {
-  if (reading.recognised.confidence < enough.confidence || text.width <= 0) return;
+  if (reading.recognised.confidence < enough.confidence || text.width <= 0) return false;
   const bool set_below = reading.quarter_turns != 0;
   const std::vector<Grid> grids = grids_in(reading, text);
-  std::vector<Word> words = words_in(std::move(reading), text);
-  if (words.size() < enough.words) return;
+  std::vector<Word> words = words_in(reading, text);
+  if (words.size() < enough.words) return false;
   const float scale = static_cast<float>(width(small)) / text.width;
   // A rotated reading does not tell which figure it came from.
   const auto is_scan = [&](const Box& figure) {
@@ -214,7 +213,9 @@ void add_reading(Reading reading, const Picture& small, const Enough& enough, Pa
   text.recognised = words.size() > text.words.size();
   text.words.insert(text.words.end(), std::make_move_iterator(words.begin()),
                     std::make_move_iterator(words.end()));
+  std::ranges::move(reading.recognised.text.warnings, std::back_inserter(text.warnings));
   for (const Box& drawing : set_tables(grids, text)) figures.push_back(drawing);
+  return true;
 }
 
 }  // namespace millrace::engines::host

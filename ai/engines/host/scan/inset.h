@@ -28,8 +28,8 @@ struct Enough {
 
 // Adds recognised words to the words of a page and drops the figures that were scans: paper under prose.
 // Results below the minimum, and the labels of a chart, remain figures. `reading` is of the page rendered at
-// any size; `small` is that page.
-void add_reading(Reading reading, const Picture& small, const Enough& enough, PageText& text,
+// any size; `small` is that page. False: the result is below the minimum.
+bool add_reading(Reading reading, const Picture& small, const Enough& enough, PageText& text,
                  std::vector<Box>& figures);
 
 }  // namespace millrace::engines::host

@@ -1,7 +1,10 @@
 #include "ai/engines/host/scan/recognised_words.h"
 
+#include <algorithm>
+#include <cctype>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "ai/engines/layout/markers.h"
 
@@ -11,13 +14,42 @@ namespace {
 constexpr float kMarkConfidence =
     65;  // marks without a letter below this confidence are specks and rules, except bullets
 
-bool is_noise(const tesseract::ResultIterator& at, std::string_view text) {
+bool is_noise(const tesseract::LTRResultIterator& at, std::string_view text) {
   if (text.find_first_not_of(" \t\n") == std::string_view::npos) return true;
   const bool first = at.IsAtBeginningOf(tesseract::RIL_TEXTLINE);
   return !first && !has_letter_or_digit(text) && at.Confidence(tesseract::RIL_WORD) < kMarkConfidence;
 }
 
+bool has_leftward_word(tesseract::LTRResultIterator at) {
+  do {
+    if (!at.Empty(tesseract::RIL_WORD) && at.WordDirection() == tesseract::DIR_RIGHT_TO_LEFT) return true;
+  } while (at.Next(tesseract::RIL_WORD));
+  return false;
+}
+
 }  // namespace
+
+std::unique_ptr<tesseract::LTRResultIterator> first_word(tesseract::TessBaseAPI& api) {
+  std::unique_ptr<tesseract::ResultIterator> ordered(api.GetIterator());
+  if (!ordered) return nullptr;
+  auto plain = std::make_unique<tesseract::LTRResultIterator>(*ordered);
+  plain->Begin();
+  if (has_leftward_word(*plain)) return ordered;
+  return plain;
+}
+
+std::unique_ptr<tesseract::LTRResultIterator> copy_of(const tesseract::LTRResultIterator& at) {
+  const auto* ordered = dynamic_cast<const tesseract::ResultIterator*>(&at);
+  if (ordered != nullptr) return std::make_unique<tesseract::ResultIterator>(*ordered);
+  return std::make_unique<tesseract::LTRResultIterator>(at);
+}
+
+std::string text_at(const tesseract::LTRResultIterator& at, tesseract::PageIteratorLevel level) {
+  const auto* ordered = dynamic_cast<const tesseract::ResultIterator*>(&at);  // GetUTF8Text is not virtual
+  const std::unique_ptr<char[]> text(ordered != nullptr ? ordered->GetUTF8Text(level)
+                                                        : at.GetUTF8Text(level));
+  return text ? text.get() : std::string();
+}
 
 Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level, double scale) {
   int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
@@ -26,13 +58,32 @@ Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level
   return {back(x0), back(y0), back(x1), back(y1)};
 }
 
-std::optional<Word> word_at(const tesseract::ResultIterator& at, double scale) {
-  const std::unique_ptr<char[]> text(at.GetUTF8Text(tesseract::RIL_WORD));
-  if (!text || is_noise(at, text.get())) return std::nullopt;
-  return Word{box_of(at, tesseract::RIL_WORD, scale), text.get()};
+std::optional<Word> word_at(const tesseract::LTRResultIterator& at, double scale) {
+  std::string text = text_at(at, tesseract::RIL_WORD);
+  if (is_noise(at, text)) return std::nullopt;
+  Word word{box_of(at, tesseract::RIL_WORD, scale), std::move(text)};
+  word.confidence = at.Confidence(tesseract::RIL_WORD);
+  return word;
 }
 
-void use_row_height(const tesseract::ResultIterator& at, double scale, Box& box) {
+void use_capital_height(const tesseract::LTRResultIterator& at, Word& word) {
+  constexpr std::string_view kAlike = "cosuvwxz";  // capitals differ in their size only
+  constexpr float kAsTall = 0.9F;
+  if (word.text.size() < 2 || kAlike.find(word.text.front()) == std::string_view::npos) return;
+  const std::string_view rest = std::string_view(word.text).substr(1);
+  if (!std::ranges::all_of(rest, [](unsigned char c) { return std::isupper(c) != 0; })) return;
+  const auto symbol = copy_of(at);
+  const float first = box_of(*symbol, tesseract::RIL_SYMBOL, 1).height();
+  float tall = 0;
+  while (!symbol->IsAtFinalElement(tesseract::RIL_WORD, tesseract::RIL_SYMBOL) &&
+         symbol->Next(tesseract::RIL_SYMBOL)) {
+    tall = std::max(tall, box_of(*symbol, tesseract::RIL_SYMBOL, 1).height());
+  }
+  if (tall > 0 && first >= kAsTall * tall)
+    word.text.front() = static_cast<char>(std::toupper(word.text.front()));
+}
+
+void use_row_height(const tesseract::LTRResultIterator& at, double scale, Box& box) {
   float row_height = 0;
   float descenders = 0;
   float ascenders = 0;

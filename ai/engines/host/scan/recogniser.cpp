@@ -14,8 +14,13 @@
 #include <tesseract/ocrclass.h>
 #include <tesseract/resultiterator.h>
 
+#include "ai/engines/host/scan/leftover_reader.h"
+#include "ai/engines/host/scan/number_reader.h"
+#include "ai/engines/host/scan/part_reader.h"
 #include "ai/engines/host/scan/recognised_words.h"
 #include "ai/engines/host/scan/table_reader.h"
+#include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/number_columns.h"
 #include "schemas/json/json_text.h"
 
 namespace millrace::engines::host {
@@ -82,16 +87,45 @@ bool too_late(void* time, int /*words*/) {
   return cpu_used() > end->cpu_end || Steady::now() > end->wall_end;
 }
 
+// Whether so little of the time is left that nothing should be read a second time.
+bool is_short_of_time(const PageTime& time) { return cpu_used() > time.cpu_end - time.cpu / 2; }
+
 bool picture_block(tesseract::PolyBlockType type) {
   return type == tesseract::PT_FLOWING_IMAGE || type == tesseract::PT_HEADING_IMAGE ||
          type == tesseract::PT_PULLOUT_IMAGE;
 }
 
-// Whether a word of several letters is taller than wide: it is readable, but does not run from left to right.
-bool on_end(const Word& word) {
-  constexpr std::size_t kSeveral = 3;
-  return schemas::characters(word.text) >= kSeveral && word.box.height() > word.box.width();
+// Whether the recogniser turned the word to read it.
+bool is_on_end(const tesseract::LTRResultIterator& at) {
+  auto turn = tesseract::ORIENTATION_PAGE_UP;
+  auto direction = tesseract::WRITING_DIRECTION_LEFT_TO_RIGHT;
+  auto order = tesseract::TEXTLINE_ORDER_TOP_TO_BOTTOM;
+  float skew = 0;
+  at.Orientation(&turn, &direction, &order, &skew);
+  return turn == tesseract::ORIENTATION_PAGE_LEFT || turn == tesseract::ORIENTATION_PAGE_RIGHT;
 }
+
+// Counts the words that tell by their shape or by their place in their line whether they run from left to
+// right. Words on end are readable too, but their order is wrong.
+class Directions {
+ public:
+  void add(const Word& word, bool first_of_line, bool on_end) {
+    constexpr std::size_t kSeveral = 3;
+    const bool several = schemas::characters(word.text) >= kSeveral;
+    const Box before = std::exchange(before_, word.box);
+    if (!several && first_of_line && !on_end) return;
+    ++telling_;
+    const bool tall = word.box.height() > word.box.width();
+    const bool below = std::fabs(word.box.middle_y() - before.middle_y()) >
+                       std::fabs(word.box.middle_x() - before.middle_x());
+    if (on_end || (several ? tall : below)) ++on_end_;
+  }
+  bool mostly_on_end() const { return 2 * on_end_ > telling_; }
+
+ private:
+  Box before_;
+  std::size_t telling_ = 0, on_end_ = 0;
+};
 
 // Tesseract silently skips languages without data as long as one is present.
 std::optional<std::string> first_missing(const tesseract::TessBaseAPI* api, const std::string& languages) {
@@ -133,6 +167,9 @@ base::Status Recogniser::ready() {
                                             " is not installed: apt-get install " + package_of(*missing));
   }
   api->SetVariable("debug_file", "/dev/null");
+  // Paragraphs are found before the words are read, not from their text: that would walk from the beginning
+  // of the page at each word, and checks no time.
+  api->SetVariable("paragraph_text_based", "0");
   api_ = std::move(api);
   return {};
 }
@@ -164,21 +201,21 @@ base::Status Recogniser::run(PageTime time) {
 
 std::vector<Placed> Recogniser::collect(double scale, Recognised& result) {
   std::vector<Placed> placed;
-  const std::unique_ptr<tesseract::ResultIterator> at(api_->GetIterator());
+  const auto at = first_word(*api_);
   if (!at) return placed;
-  std::size_t words_on_end = 0;
+  Directions directions;
   int block = 0;
   do {
     if (at->IsAtBeginningOf(tesseract::RIL_BLOCK)) ++block;
     if (at->Empty(tesseract::RIL_WORD)) continue;
     auto word = word_at(*at, scale);
     if (!word) continue;
-    if (on_end(*word)) ++words_on_end;
+    directions.add(*word, at->IsAtBeginningOf(tesseract::RIL_TEXTLINE), is_on_end(*at));
     use_row_height(*at, scale, word->box);
     placed.push_back({word->box, block});
     result.text.words.push_back(std::move(*word));
   } while (at->Next(tesseract::RIL_WORD));
-  result.sideways = 2 * words_on_end > result.text.words.size();
+  result.sideways = directions.mostly_on_end();
   const float page_area = result.text.width * result.text.height;
   at->Begin();
   do {
@@ -192,9 +229,14 @@ std::vector<Placed> Recogniser::collect(double scale, Recognised& result) {
 base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& prepared,
                                                 const PageTime& time) {
   api_->SetPageSegMode(layout == Layout::kOfAPage ? tesseract::PSM_AUTO : tesseract::PSM_SINGLE_BLOCK);
-  if (auto status = run(time); !status) return std::move(status.error());
+  const base::Status status = run(time);
+  if (!status && status.error().code != Code::kPageTimeout) return status.error();
   Look seen{nothing_on(prepared), {}};
   const auto placed = collect(prepared.scale, seen.recognition);
+  if (!status) {
+    if (seen.recognition.text.words.empty() && prepared.tables.empty()) return status.error();
+    seen.recognition.late = status.error();
+  }
   seen.recognition.confidence = api_->MeanTextConf();
   seen.left = unread_letters(prepared.letter_boxes, placed, seen.recognition.figures);
   return seen;
@@ -203,13 +245,16 @@ base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& p
 // The words of the page and of its tables count equally towards the confidence.
 base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& prepared, const PageTime& time,
                                     Recognised& page) {
-  TableReader reader(*api_, table);
+  const auto part = larger(table, prepared, kPartLetters);
+  TableReader reader(*api_, part ? part->table : table);
   auto words = reader.read([&] { return run(time); });
   if (!words) return std::move(words.error());
   const auto scale = static_cast<float>(prepared.scale);
+  const auto by = part ? static_cast<float>(part->scale) : scale;
+  const float x = part ? part->x : 0, y = part ? part->y : 0;
   const std::size_t before = page.text.words.size();
   for (Word& word : *words) {
-    word.box = {word.box.x0 / scale, word.box.y0 / scale, word.box.x1 / scale, word.box.y1 / scale};
+    word.box = {word.box.x0 / by + x, word.box.y0 / by + y, word.box.x1 / by + x, word.box.y1 / by + y};
     page.text.words.push_back(std::move(word));
   }
   const auto all = static_cast<int>(page.text.words.size()), old = static_cast<int>(before);
@@ -222,10 +267,11 @@ base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& pre
 // Reads what the page layout omitted or split again, as one block of lines: the columns of a receipt or a
 // price list are not page columns. Not used for pages with pictures, which would be read as letters.
 Recogniser::Look Recogniser::best_look(Look first, const Prepared& prepared, const PageTime& time) {
+  if (first.recognition.late || is_short_of_time(time)) return first;
   if (!needs_second_pass(first.left, prepared.letter_boxes.size())) return first;
   if (first.recognition.sideways || !first.recognition.figures.empty()) return first;
   auto again = look(Layout::kOneBlock, prepared, time);
-  if (!again || again->recognition.text.words.size() > kLeftoversMax) return first;
+  if (!again || again->recognition.late || again->recognition.text.words.size() > kLeftoversMax) return first;
   if (2 * again->left.count() >= first.left.count()) return first;
   // When there is nothing else, marks that are not letters are misread as letters: require more confidence
   // then.
@@ -240,14 +286,31 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   auto first = look(Layout::kOfAPage, prepared, time);
   if (!first) return std::move(first.error());
   Recognised recognition = best_look(std::move(*first), prepared, time).recognition;
-  add_bullets(prepared.marks, recognition.text.words);
   const auto scale = static_cast<float>(prepared.scale);
   for (const Box& rule : prepared.rules)
     recognition.rules.push_back({rule.x0 / scale, rule.y0 / scale, rule.x1 / scale, rule.y1 / scale});
-  for (const DrawnTable& table : prepared.tables) {
-    if (auto status = read_table(table, prepared, time, recognition); !status)
-      return std::move(status.error());
+  const auto may_read_again = [&] {
+    return !recognition.sideways && !recognition.late && !is_short_of_time(time);
+  };
+  if (may_read_again())
+    read_leftovers(
+        *api_, prepared, recognition.figures, [&] { return run(time); }, recognition.text);
+  if (may_read_again()) {
+    PartReader parts(*api_, prepared, [&] { return run(time); });
+    parts.read_again(table_regions(recognition.text, recognition.rules), recognition.text);
   }
+  for (const DrawnTable& table : prepared.tables) {
+    if (recognition.late) break;
+    auto status = read_table(table, prepared, time, recognition);
+    if (!status && (status.error().code != Code::kPageTimeout || recognition.text.words.empty()))
+      return std::move(status.error());
+    if (!status) recognition.late = std::move(status.error());
+  }
+  if (recognition.late && recognition.text.words.empty()) return *std::move(recognition.late);
+  if (may_read_again()) NumberReader(*api_, prepared, [&] { return run(time); }).check(recognition.text);
+  add_leaders(prepared.leaders, recognition.text.words);
+  add_bullets(prepared.marks, recognition.text.words);
+  add_check_boxes(prepared.check_boxes, recognition.text.words);
   return recognition;
 }
 

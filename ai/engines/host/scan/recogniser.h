@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,13 @@ constexpr std::size_t kLeftoversMax = 6000;
 bool needs_second_pass(const UnreadLetters& left, std::size_t letters);
 
 struct Recognised {
-  PageText text;             // in pixels of the given page turned upright (not of the scaled copy)
-  std::vector<Box> figures;  // pictures, in the same pixels
-  std::vector<Grid> grids;   // tables that are drawn
-  std::vector<Box> rules;    // long lines across that belong to none of them
-  int confidence = 0;        // average over the words, 0 to 100
-  bool sideways = false;     // most words are rotated by 90°: each is read well, but their order is wrong
+  PageText text;                    // in pixels of the given page turned upright (not of the scaled copy)
+  std::vector<Box> figures;         // pictures, in the same pixels
+  std::vector<Grid> grids;          // tables that are drawn
+  std::vector<Box> rules;           // long lines across that belong to none of them
+  int confidence = 0;               // average over the words, 0 to 100
+  std::optional<base::Error> late;  // kPageTimeout: only a part of the page was read
+  bool sideways = false;  // most words are rotated by 90°: each is read well, but their order is wrong
 };
 
 constexpr int kSureConfidence = 75;  // a page that is read in the wrong orientation stays far below
@@ -65,13 +67,15 @@ class Recogniser {
 
   // A limit that starts now: `cpu` of processor time, and `page_wall`.
   PageTime time_for(std::chrono::milliseconds cpu) const;
-  // kPageTimeout: the time limit was exceeded. kPageFailed: the picture cannot be processed. Otherwise errors
+  // kPageTimeout: the time limit was exceeded before any word was read; with some words, the result is what
+  // was read. kPageFailed: the picture cannot be processed. Otherwise errors
   // of `ready`.
   base::Result<Recognised> recognise(const Prepared& prepared, const PageTime& time);
 
   // Loads the model, once. kInternal: the data of a language is not installed; the message says how to
   // install it.
   base::Status ready();
+  const std::string& languages() const { return languages_; }
 
  private:
   enum class Layout { kOfAPage, kOneBlock };

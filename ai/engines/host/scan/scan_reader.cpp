@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 
 #include <leptonica/allheaders.h>
+
+#include "ai/engines/layout/number_shape.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -97,6 +100,9 @@ constexpr int kClearlyBetter = 5;
 // With many letters, the orientation guess from ascenders and descenders is reliable, and a second reading is
 // expensive.
 constexpr int kFewLetters = 1500;
+// Digits that are upside down stay below this confidence.
+constexpr int kSureOfDigits = 88;
+constexpr float kDigitsPart = 0.2F;  // of the characters of a page of numbers: prose has fewer
 
 base::Error too_large() {
   return base::error(Code::kPageFailed, "the page needs more memory than the engine has");
@@ -116,11 +122,28 @@ bool sure(const Recognised& recognition) {
   return recognition.confidence >= kSureConfidence && !recognition.sideways;
 }
 
+// Whether the words are numbers. They have neither ascenders nor descenders, so the orientation guess says
+// nothing, and most digits can be read upside down, as digits or letters.
+bool has_many_digits(const Recognised& recognition) {
+  std::size_t digits = 0;
+  for (const Word& word : recognition.text.words) digits += digits_in(word.text);
+  return static_cast<float>(digits) >= kDigitsPart * static_cast<float>(characters(recognition));
+}
+
+// Whether the page is read so well that it cannot be upside down. `on_end`: its text ran up or down as it was
+// given, so nothing tells yet which of two turns is the right one.
+bool decided(const Recognised& recognition, bool on_end) {
+  if (!sure(recognition)) return false;
+  return recognition.confidence >= kSureOfDigits || (!on_end && !has_many_digits(recognition));
+}
+
 // A confident reading of very few words is not better than a poor reading of the whole page. A reading with
-// rotated words is worse than any other of similar confidence.
+// rotated words is worse than any other that is not hopeless: each of its words may be sure.
 bool better(const Recognised& other, const Recognised& best, int margin) {
-  if (other.sideways != best.sideways) margin = other.sideways ? 100 : -kClearlyBetter;
-  return other.confidence > best.confidence + margin && 2 * characters(other) >= characters(best);
+  const bool enough = 2 * characters(other) >= characters(best);
+  if (other.sideways && !best.sideways) return false;
+  const bool turned_right = best.sideways && !other.sideways && other.confidence >= kHopelessConfidence;
+  return enough && (turned_right || other.confidence > best.confidence + margin);
 }
 
 void shift(Box& box, float across, float down) {
@@ -148,6 +171,7 @@ void append(Recognised band, float across, float down, Recognised& whole) {
     grid.move(across, down);
     whole.grids.push_back(std::move(grid));
   }
+  std::ranges::move(band.text.warnings, std::back_inserter(whole.text.warnings));
 }
 
 }  // namespace
@@ -160,30 +184,58 @@ base::Result<Reading> ScanReader::read(const Picture& gray) {
 }
 
 base::Result<Reading> ScanReader::read(const Picture& gray, Prepared prepared) {
-  return upright(gray, std::move(prepared), recogniser_.time_for(limits_.page_cpu), true);
+  const PageTime time = recogniser_.time_for(limits_.page_cpu);
+  prepared = turned_rightly(gray, std::move(prepared), time);
+  return upright(gray, std::move(prepared), time, true);
+}
+
+// Tests the guess for a page of many letters that is turned by it: reads a strip of the page, and the same
+// strip upside down. A whole page that is read in the wrong orientation may leave no time for the right one.
+Prepared ScanReader::turned_rightly(const Picture& gray, Prepared prepared, const PageTime& time) {
+  constexpr int kStripLetters = 600;
+  if (prepared.blank || prepared.quarter_turns == 0 || prepared.letters <= kFewLetters) return prepared;
+  const Picture page = turned(gray, prepared.quarter_turns);
+  if (!page) return prepared;
+  const int rows = static_cast<int>(std::int64_t{height(page)} * kStripLetters / prepared.letters);
+  const auto top = static_cast<float>((height(page) - rows) / 2);
+  const Picture strip =
+      clipped(page.get(), {0, top, static_cast<float>(width(page)), top + static_cast<float>(rows)});
+  if (!strip) return prepared;
+  const auto given = recogniser_.recognise(prepare(strip, 0), time);
+  if (!given || given->late || sure(*given)) return prepared;
+  const auto over = recogniser_.recognise(prepare(strip, 2), time);
+  if (!over || over->late || !better(*over, *given, kClearlyBetter)) return prepared;
+  return prepare(gray, (prepared.quarter_turns + 2) % 4);
 }
 
 // Tries other orientations for a page that reads badly: the original one if it was turned by a guess, and all
-// of them if it has few letters. The best reading is used.
+// of them if it has few letters or many digits. A page of numbers that reads well is compared with the same
+// page upside down. The best reading is used.
 base::Result<Reading> ScanReader::upright(const Picture& gray, Prepared prepared, const PageTime& time,
                                           bool may_turn) {
   const int guess = prepared.quarter_turns;
-  const bool few = prepared.letters <= kFewLetters;
   auto first = recogniser_.recognise(prepared, time);
   if (!first) return std::move(first.error());
   Reading best{std::move(*first), guess};
-  if (prepared.blank || !may_turn) return best;
+  if (prepared.blank || !may_turn || best.recognised.late) return best;
+  const bool digits = has_many_digits(best.recognised), few = prepared.letters <= kFewLetters;
   int readings = 1;
   int hopeless_ones = is_unreadable(best.recognised) ? 1 : 0;
+  std::optional<int> on_end;  // the quarter turns, modulo 2, at which the text runs up or down
+  if (best.recognised.sideways) on_end = guess % 2;
+  const bool guessed = !best.recognised.sideways;
   for (const int turns : {0, 2, 1, 3}) {
-    if (sure(best.recognised) || (readings == 2 && hopeless_ones == 2)) break;
-    if (best.recognised.sideways && (turns + best.quarter_turns) % 2 == 0) continue;
-    if (turns == guess || (turns != 0 && !few && !best.recognised.sideways)) continue;
+    if (decided(best.recognised, on_end.has_value()) || (readings == 2 && hopeless_ones == 2)) break;
+    if (sure(best.recognised) && turns != (best.quarter_turns + 2) % 4) continue;
+    if (turns == guess || on_end == turns % 2) continue;
+    if (turns != 0 && guessed && !few && !digits) continue;
     auto other = recogniser_.recognise(prepare(gray, turns), time);
-    if (!other) break;
+    if (!other || other->late) break;
     ++readings;
     if (is_unreadable(*other)) ++hopeless_ones;
-    if (better(*other, best.recognised, turns == 0 ? 0 : kClearlyBetter)) best = {std::move(*other), turns};
+    if (other->sideways && !on_end) on_end = turns % 2;
+    const int margin = turns != 0 && guessed && !digits ? kClearlyBetter : 0;
+    if (better(*other, best.recognised, margin)) best = {std::move(*other), turns};
   }
   return best;
 }
@@ -203,14 +255,21 @@ base::Result<Reading> ScanReader::in_bands(const Picture& gray, std::optional<in
     Prepared prepared = quarter_turns ? prepare(piece, 0) : prepare(piece);
     if (prepared.blank) continue;
     auto reading = upright(piece, std::move(prepared), time, !quarter_turns);
-    if (!reading) return std::move(reading.error());
+    if (!reading) {
+      if (reading.error().code != Code::kPageTimeout || whole.recognised.text.words.empty())
+        return std::move(reading.error());
+      whole.recognised.late = std::move(reading.error());
+      break;
+    }
     if (!quarter_turns && reading->quarter_turns != 0) {
       const Picture lying = turned(gray, reading->quarter_turns);
       return lying ? in_bands(lying, reading->quarter_turns, time) : too_large();
     }
     if (!reading->recognised.text.words.empty()) quarter_turns = 0;
     const auto along = static_cast<float>(band.first);
+    whole.recognised.late = std::move(reading->recognised.late);
     append(std::move(reading->recognised), wide ? along : 0, wide ? 0 : along, whole.recognised);
+    if (whole.recognised.late) break;
   }
   return whole;
 }

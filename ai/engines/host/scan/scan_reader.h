@@ -44,6 +44,7 @@ class ScanReader {
   base::Result<Reading> read(const Picture& gray, Prepared prepared);
 
  private:
+  Prepared turned_rightly(const Picture& gray, Prepared prepared, const PageTime& time);
   base::Result<Reading> upright(const Picture& gray, Prepared prepared, const PageTime& time, bool may_turn);
   base::Result<Reading> in_bands(const Picture& gray, std::optional<int> quarter_turns, const PageTime& time);
 

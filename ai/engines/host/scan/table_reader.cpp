@@ -25,25 +25,26 @@ bool has_digit(const std::string& text) {
 }  // namespace
 
 // A narrow gap between two cells may look like a space within a word.
-void TableReader::add_word(const tesseract::ResultIterator& at, std::vector<Cell>& cells) const {
+void TableReader::add_word(const tesseract::LTRResultIterator& at, std::vector<Cell>& cells) const {
   auto word = word_at(at, 1);
   if (!word) return;
+  use_capital_height(at, *word);
   use_row_height(at, 1, word->box);
   const float confidence = at.Confidence(tesseract::RIL_WORD);
   std::vector<std::pair<Cell*, Word>> parts;
-  tesseract::ResultIterator symbol(at);
+  const auto symbol = copy_of(at);
   do {
-    const std::unique_ptr<char[]> text(symbol.GetUTF8Text(tesseract::RIL_SYMBOL));
-    if (!text) continue;
-    const Box box = box_of(symbol, tesseract::RIL_SYMBOL, 1);
+    const std::string text = text_at(*symbol, tesseract::RIL_SYMBOL);
+    if (text.empty()) continue;
+    const Box box = box_of(*symbol, tesseract::RIL_SYMBOL, 1);
     Cell* cell = &cells[piece_at(table_, box.middle_x(), word->box.middle_y())];
     if (parts.empty() || parts.back().first != cell) {
       parts.push_back({cell, {{box.x0, word->box.y0, box.x1, word->box.y1}, {}}});
     }
     parts.back().second.box.x1 = std::max(parts.back().second.box.x1, box.x1);
-    parts.back().second.text += text.get();
-  } while (!symbol.IsAtFinalElement(tesseract::RIL_WORD, tesseract::RIL_SYMBOL) &&
-           symbol.Next(tesseract::RIL_SYMBOL));
+    parts.back().second.text += text;
+  } while (!symbol->IsAtFinalElement(tesseract::RIL_WORD, tesseract::RIL_SYMBOL) &&
+           symbol->Next(tesseract::RIL_SYMBOL));
   if (parts.size() == 1) parts.front().second = *std::move(word);
   for (auto& [cell, part] : parts) {
     cell->words.push_back(std::move(part));
@@ -54,7 +55,7 @@ void TableReader::add_word(const tesseract::ResultIterator& at, std::vector<Cell
 
 std::vector<TableReader::Cell> TableReader::cells_of_all() const {
   std::vector<Cell> cells(table_.pieces.size());
-  const std::unique_ptr<tesseract::ResultIterator> at(api_.GetIterator());
+  const auto at = first_word(api_);
   if (!at) return cells;
   do {
     if (!at->Empty(tesseract::RIL_WORD)) add_word(*at, cells);

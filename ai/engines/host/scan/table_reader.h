@@ -8,7 +8,7 @@
 #include "platform/base/result.h"
 
 namespace tesseract {
-class ResultIterator;
+class LTRResultIterator;
 class TessBaseAPI;
 }  // namespace tesseract
 namespace millrace::engines::host {
@@ -32,7 +32,7 @@ class TableReader {
     bool cut = false;        // a word was cut at its edge
   };
   std::vector<Cell> cells_of_all() const;
-  void add_word(const tesseract::ResultIterator& at, std::vector<Cell>& cells) const;
+  void add_word(const tesseract::LTRResultIterator& at, std::vector<Cell>& cells) const;
   static bool is_doubtful(const Cell& cell);
   void read_again(std::size_t piece, Cell& cell, const Run& run);
 

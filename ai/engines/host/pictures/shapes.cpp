@@ -1,0 +1,209 @@
+#include "ai/engines/host/pictures/shapes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+
+#include <leptonica/allheaders.h>
+
+#include "ai/engines/host/pictures/leader_dots.h"
+
+namespace millrace::engines::host {
+namespace {
+
+constexpr int kShapeInk = 190;  // thin lines are pale on a page that was scaled down
+constexpr int kBulletInk = 100;
+// In letter heights.
+constexpr float kShapeMin = 0.8F, kShapeMax = 3;
+constexpr float kApart = 0.4F;  // from a box to the next letter
+constexpr float kFrameMin = 1.2F, kFrameMax = 5;
+constexpr float kFrameWall = 0.25F;
+constexpr float kSquare = 1.3F;   // the longer side, of the shorter one
+constexpr float kWall = 0.2F;     // of the side of a shape: its line lies within
+constexpr float kCovered = 0.9F;  // of a side
+constexpr float kRound = 1.12F;
+constexpr float kLargerThanLetters = 1.25F;  // a circle; otherwise it may be an O
+constexpr int kRays = 36;
+constexpr float kTicked = 0.04F;  // of the inside is ink
+constexpr float kSolid = 0.8F;    // the same of a bullet
+constexpr float kFrameDivided = 0.8F;
+
+// The ink of a part of a page.
+class Ink {
+ public:
+  explicit Ink(const Picture& part) : data_(pixGetData(part.get())), words_(pixGetWpl(part.get())) {}
+  bool at(int x, int y) const { return GET_DATA_BIT(data_ + std::ptrdiff_t{y} * words_, x) != 0; }
+  // The share of the columns from x0 to x1 that have ink between the rows y0 and y1.
+  float across(int x0, int x1, int y0, int y1) const {
+    int count = 0;
+    for (int x = x0; x < x1; ++x) {
+      int y = y0;
+      while (y < y1 && !at(x, y)) ++y;
+      count += y < y1 ? 1 : 0;
+    }
+    return static_cast<float>(count) / static_cast<float>(std::max(x1 - x0, 1));
+  }
+  float down(int x0, int x1, int y0, int y1) const {
+    int count = 0;
+    for (int y = y0; y < y1; ++y) {
+      int x = x0;
+      while (x < x1 && !at(x, y)) ++x;
+      count += x < x1 ? 1 : 0;
+    }
+    return static_cast<float>(count) / static_cast<float>(std::max(y1 - y0, 1));
+  }
+  float part(int x0, int x1, int y0, int y1) const {
+    int count = 0;
+    for (int y = y0; y < y1; ++y) {
+      for (int x = x0; x < x1; ++x) count += at(x, y) ? 1 : 0;
+    }
+    return static_cast<float>(count) / static_cast<float>(std::max((x1 - x0) * (y1 - y0), 1));
+  }
+
+ private:
+  const l_uint32* data_;
+  int words_;
+};
+
+bool has_four_sides(const Ink& ink, int w, int h, int wall) {
+  return ink.across(0, w, 0, wall) >= kCovered && ink.across(0, w, h - wall, h) >= kCovered &&
+         ink.down(0, wall, 0, h) >= kCovered && ink.down(w - wall, w, 0, h) >= kCovered;
+}
+
+// Whether every ray from the middle meets the line of a circle, and passes white before it.
+bool is_circle(const Ink& ink, int w, int h) {
+  constexpr float kPi = 3.14159265F;
+  const float rx = static_cast<float>(w) / 2, ry = static_cast<float>(h) / 2;
+  const auto inked = [&](float angle, float part) {
+    const int x = static_cast<int>(rx + std::cos(angle) * part * rx);
+    const int y = static_cast<int>(ry + std::sin(angle) * part * ry);
+    return x >= 0 && y >= 0 && x < w && y < h && ink.at(x, y);
+  };
+  for (int ray = 0; ray < kRays; ++ray) {
+    const float angle = 2 * kPi * static_cast<float>(ray) / kRays;
+    bool line = false, white = false;
+    for (float part = 0.98F; part > 0.75F; part -= 0.04F) line = line || inked(angle, part);
+    for (float part = 0.75F; part > 0.4F; part -= 0.05F) white = white || !inked(angle, part);
+    if (!line || !white) return false;
+  }
+  return true;
+}
+
+// Distance of two pieces that share rows; infinite: they do not.
+float gap_between(const Box& one, const Box& other) {
+  if (std::min(one.y1, other.y1) <= std::max(one.y0, other.y0)) return INFINITY;
+  return std::max(other.x0 - one.x1, one.x0 - other.x1);
+}
+
+class Shapes {
+ public:
+  Shapes(const Picture& gray, float letters)
+      : gray_(gray), letters_(letters), binary_(pixConvertTo1(gray.get(), kShapeInk)) {
+    if (binary_) pieces_ = pieces_of(binary_.get());
+    std::ranges::sort(pieces_, {}, &Box::y0);
+    for (const Box& piece : pieces_) highest_ = std::max(highest_, piece.height());
+  }
+
+  TakenShapes take() {
+    TakenShapes taken;
+    // Bullets stand so close to each other that pale ink joins them.
+    const Picture dark(pixConvertTo1(gray_.get(), kBulletInk));
+    if (dark) taken.leaders = find_bullets(pieces_of(dark.get()), dark.get(), letters_);
+    const auto is_bullet = [bullets = taken.leaders](const Box& piece) {
+      return std::ranges::any_of(bullets, [&](const Leader& each) {
+        return piece.middle_x() > each.box.x0 && piece.middle_x() < each.box.x1 &&
+               piece.middle_y() > each.box.y0 && piece.middle_y() < each.box.y1;
+      });
+    };
+    for (const Box& piece : pieces_) {
+      if (is_bullet(piece)) continue;
+      if (const auto box = box_at(piece)) {
+        taken.boxes.push_back(*box);
+        add_around(piece, taken.erased);
+      } else if (is_frame(piece)) {
+        add_lines(piece, taken.erased);
+      }
+    }
+    if (binary_)
+      std::ranges::move(find_leaders(pieces_, binary_.get(), letters_), std::back_inserter(taken.leaders));
+    for (const Leader& each : taken.leaders) add_around(each.box, taken.erased);
+    for (const Box& each : taken.erased) fill_white(gray_, each);
+    return taken;
+  }
+
+ private:
+  std::optional<CheckBox> box_at(const Box& piece) const {
+    const float low = std::min(piece.width(), piece.height()), high = std::max(piece.width(), piece.height());
+    if (low < kShapeMin * letters_ || high > kShapeMax * letters_ || high > kSquare * low)
+      return std::nullopt;
+    const Picture part = clipped(binary_.get(), piece);
+    if (!part) return std::nullopt;
+    const Ink ink(part);
+    const int w = width(part), h = height(part);
+    const int wall = std::max(1, static_cast<int>(std::lround(kWall * low)));
+    const bool square = has_four_sides(ink, w, h, wall);
+    const bool circle = !square && high <= kRound * low && is_circle(ink, w, h);
+    if (!square && !circle) return std::nullopt;
+    const float inside = ink.part(wall + 1, w - wall - 1, wall + 1, h - wall - 1);
+    if (inside > kSolid || !stands_alone(piece, circle)) return std::nullopt;
+    return CheckBox{piece, inside > kTicked};
+  }
+
+  // No letter is close to a box. One beside a circle is lower than it.
+  bool stands_alone(const Box& shape, bool circle) const {
+    const auto from = std::ranges::lower_bound(pieces_, shape.y0 - highest_, {}, &Box::y0);
+    for (auto at = from; at != pieces_.end() && at->y0 < shape.y1; ++at) {
+      const float gap = gap_between(shape, *at);
+      const bool is_inside =
+          at->x0 >= shape.x0 && at->x1 <= shape.x1 && at->y0 >= shape.y0 && at->y1 <= shape.y1;
+      if (is_inside || at->height() < letters_ / 3 || at->height() > kFrameMax * letters_) continue;
+      if (gap < kApart * letters_) return false;
+      const bool near = gap < 2 * kShapeMax * letters_;
+      const bool like_it = at->height() > 0.9F * shape.height() && at->width() > 0.9F * shape.width();
+      const bool same = like_it && std::abs(at->width() - at->height()) < 0.12F * at->height();
+      if (circle && near && !same && at->height() * kLargerThanLetters > shape.height()) return false;
+    }
+    return true;
+  }
+
+  bool is_frame(const Box& piece) const {
+    if (piece.height() < kFrameMin * letters_ || piece.height() > kFrameMax * letters_) return false;
+    if (piece.width() < kSquare * piece.height()) return false;
+    const Picture part = clipped(binary_.get(), piece);
+    if (!part) return false;
+    const Ink ink(part);
+    const int w = width(part), h = height(part), wall = wall_of_frame();
+    if (2 * wall >= h || !has_four_sides(ink, w, h, wall)) return false;
+    // Lines within divide the cells of a table, or boxes for single letters.
+    for (int x = wall + 1; x < w - wall - 1; ++x) {
+      if (ink.part(x, x + 1, wall, h - wall) > kFrameDivided) return false;
+    }
+    return true;
+  }
+
+  int wall_of_frame() const { return std::max(2, static_cast<int>(std::lround(kFrameWall * letters_))); }
+
+  static void add_around(const Box& box, std::vector<Box>& erased) {
+    erased.push_back({box.x0 - 2, box.y0 - 2, box.x1 + 2, box.y1 + 2});
+  }
+  void add_lines(const Box& frame, std::vector<Box>& erased) const {
+    const auto wall = static_cast<float>(wall_of_frame());
+    erased.push_back({frame.x0 - 2, frame.y0 - 2, frame.x1 + 2, frame.y0 + wall});
+    erased.push_back({frame.x0 - 2, frame.y1 - wall, frame.x1 + 2, frame.y1 + 2});
+    erased.push_back({frame.x0 - 2, frame.y0 - 2, frame.x0 + wall, frame.y1 + 2});
+    erased.push_back({frame.x1 - wall, frame.y0 - 2, frame.x1 + 2, frame.y1 + 2});
+  }
+
+  const Picture& gray_;
+  const float letters_;
+  const Picture binary_;
+  std::vector<Box> pieces_;
+  float highest_ = 0;
+};
+
+}  // namespace
+
+TakenShapes take_shapes(const Picture& gray, float letters) { return Shapes(gray, letters).take(); }
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,104 @@
+// Tables, and blocks of lines side by side, such as the addresses of a letter.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/region.h"
+#include "ai/engines/layout/side_blocks.h"
+
+namespace millrace::engines {
+namespace {
+
+constexpr std::size_t kBlockRows = 2;
+constexpr float kBlocksApart = 3;  // letter heights
+constexpr std::size_t kAddressLinesMin = 3, kAddressLinesMost = 8;
+
+}  // namespace
+
+void RegionReader::take_table(Table table) {
+  const std::size_t first = next_;
+  next_ += table.rows;
+  if (auto texts = side_blocks(table)) {
+    std::vector<std::string> lines(texts->size());
+    for (next_ = first; next_ < rows_.size() && add_to_blocks(first, lines);) ++next_;
+    if (next_ < first + table.rows) {
+      next_ = first + table.rows;
+    } else {
+      texts = std::move(lines);
+    }
+    for (std::string& text : *texts) blocks_.push_back({Block::Kind::kParagraph, 0, {}, std::move(text)});
+    return;
+  }
+  for (const Table& each : apart(std::move(table)))
+    blocks_.push_back({Block::Kind::kTable, 0, {}, table_markdown(each)});
+}
+
+// Adds the next row to blocks side by side, which begin with the row `first`. One of them may have more lines
+// than the others. False: it is not of them.
+bool RegionReader::add_to_blocks(std::size_t first, std::vector<std::string>& texts) const {
+  if (row(next_).figure() || (next_ > first && gap_above(next_) > kParagraphGap)) return false;
+  std::vector<float> starts;
+  for (std::size_t k = 0; k < row(first).words.size(); ++k) {
+    if (begins_cell(row(first), k, metrics_.letters)) starts.push_back(row(first).words[k]->box.x0);
+  }
+  if (starts.size() != texts.size()) return false;
+  std::vector<std::string> added(texts.size());
+  std::size_t column = starts.size();
+  for (std::size_t k = 0; k < row(next_).words.size(); ++k) {
+    const Word& word = *row(next_).words[k];
+    if (begins_cell(row(next_), k, metrics_.letters)) {
+      const auto at = std::ranges::find_if(
+          starts, [&](float x) { return std::abs(x - word.box.x0) < kSamePlace * metrics_.letters; });
+      if (at == starts.end()) return false;
+      column = static_cast<std::size_t>(at - starts.begin());
+    }
+    const bool reaches_next = column + 1 < starts.size() && word.box.x1 > starts[column + 1];
+    if (reaches_next) return false;  // text below the blocks
+    added[column].append(added[column].empty() ? "" : " ").append(word.text);
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!added[i].empty()) texts[i].append(texts[i].empty() ? 0 : 1, kLineBreak).append(added[i]);
+  }
+  return true;
+}
+
+// The texts of two blocks of two lines that stand side by side, such as names above towns; more lines are
+// found as a table first. nullopt: none begins here.
+std::optional<std::vector<std::string>> RegionReader::blocks_at(std::size_t i) const {
+  if (i + kBlockRows > rows_.size() || gap_above(i + 1) > kParagraphGap) return std::nullopt;
+  Table table{kBlockRows, {}};
+  std::vector<float> starts;
+  for (std::size_t k = i; k < i + kBlockRows; ++k) {
+    const Row& each = row(k);
+    std::size_t at = 0;
+    if (each.figure() || each.widest_gap(at, 0) < kBlocksApart * metrics_.letters) return std::nullopt;
+    const auto middle = each.words.begin() + static_cast<std::ptrdiff_t>(at);
+    table.cells.push_back({Row{each.box, each.height, {each.words.begin(), middle}}.text(),
+                           Row{each.box, each.height, {middle, each.words.end()}}.text()});
+    starts.push_back(each.words[at]->box.x0);
+  }
+  if (std::abs(starts[0] - starts[1]) > kSamePlace * metrics_.letters) return std::nullopt;
+  const bool goes_on = i + kBlockRows < rows_.size() && gap_above(i + kBlockRows) < kParagraphGap;
+  return goes_on ? std::nullopt : side_blocks(table);
+}
+
+void RegionReader::take_blocks(std::vector<std::string> texts) {
+  next_ += kBlockRows;
+  for (std::string& text : texts) blocks_.push_back({Block::Kind::kParagraph, 0, {}, std::move(text)});
+}
+
+// Whether the lines are those of an address, even if a column has no room for longer ones.
+bool RegionReader::is_address(std::size_t first, std::size_t end) const {
+  if (end - first < kAddressLinesMin || end - first > kAddressLinesMost) return false;
+  std::vector<std::string> lines;
+  for (std::size_t i = first; i < end; ++i) {
+    lines.push_back(row(i).text());
+    if (!starts_afresh(lines.back()) || ends_sentence(lines.back()) || ends_hyphenated(lines.back()))
+      return false;
+  }
+  return are_lines_of_block(lines);
+}
+
+}  // namespace millrace::engines

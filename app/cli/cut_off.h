@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::cli {
+
+class Interrupt;
+
+// Why a command ended before what it follows, with the exit code that a shell shows for a program that SIGHUP
+// or SIGPIPE has ended. Commands that leave something running print one line with it: what goes on, and how
+// to cancel it.
+struct CutOff {
+  std::string reason;  // "the terminal was closed"
+  int exit_code = 0;
+};
+
+// nullopt: the last signal was not SIGHUP.
+std::optional<CutOff> cut_off_by(const Interrupt& interrupt);
+
+// Writes at once. False: it cannot be written; errno says why. A stream that was closed when we started
+// (2>&-) takes everything. SIGPIPE must be ignored.
+[[nodiscard]] bool write_output(std::string_view bytes, std::FILE* to);
+// After a failed write to standard output. `error` is errno.
+CutOff output_cut_off(int error);
+// The same for standard output in one call. nullopt: written.
+[[nodiscard]] std::optional<CutOff> print_whole(std::string_view bytes);
+
+// "ocr-1 goes on; cancel it with `millrace jobs cancel ocr-1`", for the line about a CutOff. `connection`:
+// the options of the gateway, as in gateway_options. Of more than 100 jobs it has only the count and how to
+// list them. REQUIRES: `jobs` is not empty.
+std::string goes_on_text(const std::vector<std::string>& jobs, const std::string& connection);
+
+// Prints "millrace: REASON; TEXT" on standard error. Returns the exit code.
+int fail_cut_off(const CutOff& why, const std::string& text);
+
+}  // namespace millrace::cli

@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+#include "storage/sqlite/database.h"
+
+namespace millrace::storage {
+
+// Compares the tables, indexes and triggers of a database that has the newest schema with those that the
+// migrations create. Returns the first that is missing or differs: "index jobs_ready is missing". Empty:
+// none. Further tables do not count. Throws SqliteError.
+std::string schema_difference(Db& db);
+
+}  // namespace millrace::storage

@@ -1,0 +1,188 @@
+#include "ai/engines/layout/check_boxes.h"
+
+#include <gtest/gtest.h>
+#include <leptonica/allheaders.h>
+
+#include "ai/engines/host/pictures/page_part.h"
+#include "ai/engines/host/pictures/shapes.h"
+#include "tests/unit/engines/sheet.h"
+
+namespace millrace::engines::check_boxes_test {
+namespace {
+
+std::string with_boxes(const Sheet& sheet, const std::vector<CheckBox>& boxes) {
+  PageText page = sheet.page();
+  add_check_boxes(boxes, page.words);
+  return markdown_of(page);
+}
+
+TEST(CheckBoxes, TheyStandBesideTheirText) {
+  Sheet sheet;
+  sheet.put(70, 100, "I accept the terms").put(70, 130, "Send me the news");
+  EXPECT_EQ(with_boxes(sheet, {{{50, 100, 60, 110}, true}, {{50, 130, 60, 140}, false}}),
+            "- [x] I accept the terms\n- [ ] Send me the news");
+}
+
+TEST(CheckBoxes, BehindTheirTextTheyStay) {
+  Sheet sheet;
+  sheet.put(50, 100, "Yes").put(120, 100, "No");
+  const std::string text = with_boxes(sheet, {{{70, 100, 80, 110}, true}, {{136, 100, 146, 110}, false}});
+  EXPECT_NE(text.find("Yes [x]"), std::string::npos) << text;
+  EXPECT_NE(text.find("No [ ]"), std::string::npos) << text;
+}
+
+TEST(CheckBoxes, WithoutTextTheySayNothing) {
+  Sheet sheet;
+  sheet.put(50, 100, "I agree.");
+  EXPECT_EQ(with_boxes(sheet, {{{200, 98, 214, 112}, false}, {{50, 300, 60, 310}, true}}), "I agree.");
+  EXPECT_EQ(with_boxes(Sheet(), {{{200, 98, 214, 112}, false}}), "");
+}
+
+TEST(CheckBoxes, ASignInABoxTicksIt) {
+  Sheet sheet;
+  sheet.put(52, 100, "x").put(70, 100, "I accept the terms");
+  EXPECT_EQ(with_boxes(sheet, {{{50, 99, 60, 111}, false}}), "- [x] I accept the terms");
+}
+
+TEST(CheckBoxes, AFrameAroundTextIsNone) {
+  Sheet sheet;
+  sheet.put(52, 100, "A").put(70, 100, "is the first key");
+  EXPECT_EQ(with_boxes(sheet, {{{50, 99, 60, 111}, false}}), "A is the first key");
+}
+
+TEST(CheckBoxes, SignsOfATextLayerAreWrittenAlike) {
+  EXPECT_EQ(with_plain_check_boxes("- ☐ open\n- ☑ done\n- ☒ dropped ✓"),
+            "- [ ] open\n- [x] done\n- [x] dropped ✓");
+  EXPECT_EQ(with_plain_check_boxes("☐(a) ☑[b] ☒: c"), "☐(a) ☑[b] ☒: c") << "no link and no definition";
+  EXPECT_EQ(with_plain_check_boxes(""), "");
+}
+
+using host::Picture;
+
+constexpr float kLetterSide = 12;
+
+Picture white(int w, int h) {
+  Picture picture(pixCreate(w, h, 8));
+  pixSetAll(picture.get());
+  return picture;
+}
+
+void rectangle(const Picture& to, int x, int y, int w, int h, int thick) {
+  const auto black = [&](int left, int top, int across, int down) {
+    pixRasterop(to.get(), left, top, across, down, PIX_CLR, nullptr, 0, 0);
+  };
+  black(x, y, w, thick);
+  black(x, y + h - thick, w, thick);
+  black(x, y, thick, h);
+  black(x + w - thick, y, thick, h);
+}
+
+void ring(const Picture& to, int x, int y, float radius, float thick) {
+  for (int dy = -20; dy <= 20; ++dy) {
+    for (int dx = -20; dx <= 20; ++dx) {
+      const float distance = std::hypot(static_cast<float>(dx), static_cast<float>(dy));
+      if (distance <= radius && distance > radius - thick) pixSetPixel(to.get(), x + dx, y + dy, 0);
+    }
+  }
+}
+
+// Something as high and wide as a letter.
+void letter(const Picture& to, int x, int y, int h) {
+  for (int i = 0; i < h; ++i) pixSetPixel(to.get(), x + i / 2, y + i, 0);
+  pixRasterop(to.get(), x, y + h / 2, h * 2 / 3, 2, PIX_CLR, nullptr, 0, 0);
+}
+
+int ink_of(const Picture& picture) {
+  const Picture binary(pixConvertTo1(picture.get(), 128));
+  l_int32 count = 0;
+  pixCountPixels(binary.get(), &count, nullptr);
+  return count;
+}
+
+TEST(HollowShapes, BoxesAndCirclesAreTakenOut) {
+  const Picture page = white(300, 200);
+  rectangle(page, 20, 20, 18, 18, 1);
+  rectangle(page, 20, 60, 18, 18, 2);
+  for (int i = 4; i < 14; ++i) pixSetPixel(page.get(), 20 + i, 60 + i, 0);
+  ring(page, 30, 120, 10, 2);
+  const auto boxes = host::take_shapes(page, kLetterSide).boxes;
+  ASSERT_EQ(boxes.size(), 3U);
+  EXPECT_FALSE(boxes[0].ticked);
+  EXPECT_TRUE(boxes[1].ticked);
+  EXPECT_FALSE(boxes[2].ticked);
+  EXPECT_EQ(ink_of(page), 0);
+}
+
+TEST(HollowShapes, ARoundLetterAmongOthersStays) {
+  const Picture page = white(300, 100);
+  ring(page, 30, 30, 8, 2);
+  letter(page, 45, 22, 16);
+  letter(page, 60, 22, 16);
+  const int before = ink_of(page);
+  EXPECT_TRUE(host::take_shapes(page, kLetterSide).boxes.empty());
+  EXPECT_EQ(ink_of(page), before);
+}
+
+TEST(HollowShapes, ASquareLetterAmongOthersStays) {
+  const Picture page = white(300, 100);
+  for (int x = 20; x < 120; x += 16) rectangle(page, x, 20, 14, 14, 1);
+  EXPECT_TRUE(host::take_shapes(page, kLetterSide).boxes.empty());
+}
+
+TEST(HollowShapes, TheFrameOfAFieldGoesAndItsTextStays) {
+  const Picture page = white(400, 100);
+  letter(page, 30, 30, 16);
+  letter(page, 45, 30, 16);
+  const int text = ink_of(page);
+  rectangle(page, 20, 20, 300, 36, 2);
+  EXPECT_TRUE(host::take_shapes(page, kLetterSide).boxes.empty());
+  EXPECT_EQ(ink_of(page), text);
+}
+
+TEST(HollowShapes, TheCellsOfATableStay) {
+  const Picture page = white(400, 100);
+  rectangle(page, 20, 20, 150, 36, 2);
+  rectangle(page, 168, 20, 150, 36, 2);
+  const int before = ink_of(page);
+  EXPECT_TRUE(host::take_shapes(page, kLetterSide).boxes.empty());
+  EXPECT_EQ(ink_of(page), before);
+}
+
+TEST(HollowShapes, SolidBulletsAndEmptyPagesHaveNone) {
+  const Picture page = white(100, 100);
+  EXPECT_TRUE(host::take_shapes(page, kLetterSide).boxes.empty());
+  pixRasterop(page.get(), 20, 20, 16, 16, PIX_CLR, nullptr, 0, 0);
+  EXPECT_TRUE(host::take_shapes(page, kLetterSide).boxes.empty());
+}
+
+TEST(CheckBoxes, NoColumnEndsBetweenABoxAndItsText) {
+  Sheet sheet;
+  for (int i = 0; i < 4; ++i) {
+    const float y = 100 + static_cast<float>(i) * kPitch;
+    sheet.put(50, y, "Wheel").put(150, y, std::to_string(10 + i)).put(236, y, "in stock");
+  }
+  std::vector<CheckBox> boxes;
+  for (int i = 0; i < 4; ++i) {
+    const float y = 100 + static_cast<float>(i) * kPitch;
+    boxes.push_back({{220, y, 229, y + 9}, i % 2 == 0});
+  }
+  EXPECT_NE(with_boxes(sheet, boxes).find("| Wheel | 11 | [ ] in stock |"), std::string::npos)
+      << with_boxes(sheet, boxes);
+}
+
+TEST(HollowShapes, ASecondLookAtAPartOfThePageLacksThem) {
+  host::Prepared page;
+  page.upright = white(300, 100);
+  rectangle(page.upright, 20, 20, 18, 18, 1);
+  letter(page.upright, 60, 20, 12);
+  letter(page.upright, 80, 20, 12);
+  const int all = ink_of(page.upright);
+  page.erased = {{18, 18, 40, 40}};
+  const host::PagePart part = host::part_of(page, {0, 0, 300, 100}, 12);
+  ASSERT_TRUE(part.gray);
+  EXPECT_GT(ink_of(part.gray), 0);
+  EXPECT_LE(ink_of(part.gray), all - 4 * 17);
+}
+
+}  // namespace
+}  // namespace millrace::engines::check_boxes_test

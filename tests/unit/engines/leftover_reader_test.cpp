@@ -1,0 +1,37 @@
+#include "ai/engines/host/scan/leftover_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::engines::host {
+namespace {
+
+const Leader kLeader{{200, 118, 500, 120}, 40};
+
+Box letter_at(float x, float y, float height) { return {x, y - height, x + height / 2, y}; }
+
+TEST(LinesLeft, ADigitAtTheEndOfALeaderIsOne) {
+  const auto lines = lines_left({letter_at(520, 120, 12)}, {}, {kLeader}, {}, {});
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_FLOAT_EQ(lines[0].x0, 520);
+}
+
+TEST(LinesLeft, WhatIsReadOrFarFromTheLeaderIsNone) {
+  const Box digit = letter_at(520, 120, 12);
+  EXPECT_TRUE(lines_left({digit}, {}, {kLeader}, {{{518, 106, 530, 122}, "3"}}, {}).empty());
+  EXPECT_TRUE(lines_left({letter_at(520, 150, 12)}, {}, {kLeader}, {}, {}).empty());
+  EXPECT_TRUE(lines_left({letter_at(600, 120, 12)}, {}, {kLeader}, {}, {}).empty());
+  EXPECT_TRUE(lines_left({digit}, {}, {}, {}, {}).empty());
+}
+
+TEST(LinesLeft, LargeLettersBesideEachOtherAreOne) {
+  const std::vector<Box> tall{letter_at(50, 200, 100), letter_at(110, 200, 100), letter_at(50, 400, 100),
+                              letter_at(110, 400, 100), letter_at(400, 600, 100)};
+  const auto lines = lines_left({}, tall, {}, {}, {});
+  ASSERT_EQ(lines.size(), 2U) << "a single one may be a drawing";
+  EXPECT_FLOAT_EQ(lines[0].x1, 160);
+  EXPECT_TRUE(lines_left({}, tall, {}, {}, {{0, 0, 500, 700}}).empty()) << "they are a part of a figure";
+  EXPECT_TRUE(lines_left({}, std::vector<Box>(500, tall[0]), {}, {}, {}).empty());
+}
+
+}  // namespace
+}  // namespace millrace::engines::host

@@ -1,0 +1,320 @@
+#include "storage/writer/last_commit.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "storage/admin/inspection.h"
+#include "tests/unit/storage/last_commit_store.h"
+
+namespace millrace::storage {
+namespace {
+
+base::Status fill_table(Tx& tx) {
+  tx.db.prepare("CREATE TABLE filled (a, b)").run();
+  tx.db.prepare("CREATE INDEX filled_a ON filled (a)").run();
+  tx.db
+      .prepare(R"(
+      WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n WHERE a < 200)
+      INSERT INTO filled SELECT a, randomblob(3000) FROM n)")
+      .run();
+  return {};
+}
+
+base::Status change_table(Tx& tx) {
+  tx.db.prepare("UPDATE filled SET a = a + 1000").run();
+  return {};
+}
+
+// Writes the log's pages to the database up to this share of them, in the order of a checkpoint.
+void copy_part(const std::string& database, double share) {
+  const std::string log = text_of(database + "-wal");
+  std::map<std::uint32_t, std::size_t> pages;  // number -> where its last frame is
+  const auto frames = read_log(database + "-wal")->frames();
+  for (std::size_t at = kLogHeader; at < kLogHeader + frames * std::size_t{kLogFrame}; at += kLogFrame) {
+    std::uint32_t number = 0;
+    for (std::size_t i = 0; i < 4; ++i) number = number << 8 | static_cast<unsigned char>(log[at + i]);
+    pages[number] = at + 24;
+  }
+  std::fstream file(database, std::ios::in | std::ios::out | std::ios::binary);
+  auto left = static_cast<std::size_t>(static_cast<double>(pages.size()) * share);
+  for (const auto& [number, at] : pages) {
+    if (left-- == 0) break;
+    file.seekp(static_cast<std::streamoff>(number - 1) * kPageBytes);
+    file.write(log.data() + at, kPageBytes);
+  }
+}
+
+TEST_F(LastCommitFile, NothingIsMissingAfterAKill) {
+  EXPECT_EQ(start(), whole());
+  EXPECT_EQ(start(), whole());
+  EXPECT_FALSE(fs::exists(dir_.str() + "/missing-commits"));
+}
+
+TEST_F(LastCommitFile, ALogThatWasCutOffLacksItsLastCommits) {
+  fs::resize_file(log_, fs::file_size(log_) - 1);
+  EXPECT_EQ(start(), (Start{kCopied + kMore - 1, 1}));
+}
+
+TEST_F(LastCommitFile, AChangedByteEndsTheLog) {
+  change_byte(log_, in_commit_from_end(3));
+  EXPECT_EQ(start(), (Start{kCopied + kMore - 4, 4}));
+}
+
+TEST_F(LastCommitFile, ALogThatEndsBeforeTheDatabaseIsNotUsed) {
+  change_byte(log_, in_commit_from_end(kMore + 5));
+  EXPECT_EQ(start(), (Start{kCopied, kMore}));
+  EXPECT_EQ(kept_logs(dir_.str()), 1);
+  EXPECT_EQ(start(), (Start{kCopied, kMore}));
+}
+
+// A reader holds the checkpoint back, so that no counted commit is recorded as copied.
+TEST_F(LastCommitFile, PagesThatAReaderLetACheckpointCopyCount) {
+  const std::string dir = dir_.str() + "/held";
+  OtherProcess writer([&](auto& line) {
+    base::SystemClock clock;
+    auto first = opened(without_checkpoints(dir), clock);
+    auto second = opened(without_checkpoints(dir), clock);
+    if (!bump_often(*second, kCopied)) return 1;
+    Db reader({.path = DataDir(dir).database, .mode = Db::Mode::kReader});
+    reader.execute("BEGIN; SELECT count(*) FROM jobs");
+    if (!bump_often(*first, kMore)) return 1;
+    first->close();  // copies what the reader allows: the first commits
+    line.send('w');
+    return static_cast<int>(line.receive());
+  });
+  ASSERT_EQ(writer.line().receive(), 'w');
+  writer.signal(SIGKILL);
+  writer.wait();
+  change_byte(dir + "/millrace.db-wal", kLogHeader + 2 * kLogFrame + 100);
+  base::SystemClock clock;
+  auto store = opened(without_checkpoints(dir), clock);
+  EXPECT_EQ(bumps(*store), 0) << "SQLite copies no page that has a newer frame behind the reader's";
+  EXPECT_EQ(kept_logs(dir), 1);
+  EXPECT_GE(store->stats().commits_missing, kCopied + kMore);
+}
+
+TEST_F(LastCommitFile, ALogOfAnotherTimeIsNotUsed) {
+  const std::string older = dir_.str() + "/older";
+  fs::copy_file(log_, older);
+  ASSERT_EQ(start(), whole());
+  OtherProcess writer([&](auto& line) { return write_and_wait_for_the_end(dir_.str(), line); });
+  ASSERT_EQ(writer.line().receive(), 'w');
+  writer.signal(SIGKILL);
+  writer.wait();
+  fs::rename(older, log_);
+  EXPECT_EQ(start(), (Start{2 * kCopied + kMore, kMore}));
+  EXPECT_EQ(kept_logs(dir_.str()), 1);
+}
+
+// A process that is killed in a checkpoint leaves a database with some newer pages.
+TEST_F(LastCommitFile, ADatabaseThatIsMalformedWithoutTheMissingCommitsIsRefused) {
+  const std::string dir = dir_.str() + "/mixed", database = dir + "/millrace.db";
+  OtherProcess writer([&](auto& line) {
+    base::SystemClock clock;
+    auto store = opened(without_checkpoints(dir), clock);
+    if (!write(*store, fill_table)) return 1;
+    store.reset();
+    store = opened(without_checkpoints(dir), clock);
+    if (!bump_often(*store, kCopied) || !write(*store, change_table)) return 1;
+    line.send('w');
+    return static_cast<int>(line.receive());
+  });
+  ASSERT_EQ(writer.line().receive(), 'w');
+  writer.signal(SIGKILL);
+  writer.wait();
+  copy_part(database, 0.5);
+  const std::string log = database + "-wal", whole = text_of(log);
+  change_byte(log, kLogHeader + kCopied / 2 * kLogFrame + 100);
+  const std::string damaged = text_of(log);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NE(error_of_start(without_checkpoints(dir)).find("is malformed"), std::string::npos);
+    EXPECT_NE(error_of_start(without_checkpoints(dir)).find("restore a backup"), std::string::npos);
+  }
+  EXPECT_TRUE(text_of(log) == damaged) << "nothing is changed";
+  EXPECT_FALSE(fs::exists(dir + "/missing-commits"));
+  write_text(log, whole);
+  EXPECT_EQ(error_of_start(without_checkpoints(dir)), "");
+}
+
+TEST_F(LastCommitFile, AStartThatMustNotContinueWithoutCommitsChangesNothing) {
+  change_byte(log_, in_commit_from_end(3));
+  const std::string damaged = text_of(log_), database = text_of(data_.database);
+  Store::Options options = without_checkpoints(dir_.str());
+  options.continues_without_commits = false;
+  const std::string error = error_of_start(options);
+  EXPECT_NE(error.find("4 commits after "), std::string::npos) << error;
+  EXPECT_NE(error.find("millrace doctor"), std::string::npos) << error;
+  EXPECT_TRUE(text_of(log_) == damaged && text_of(data_.database) == database);
+  EXPECT_EQ(kept_logs(dir_.str()), 0);
+  EXPECT_EQ(start(), (Start{kCopied + kMore - 4, 4}));
+  EXPECT_EQ(error_of_start(options), "") << "a loss that the gateway has accepted";
+}
+
+// The commit was written between the checkpointer's look at the file and its checkpoint.
+TEST_F(LastCommitFile, ACommitOfAnotherProcessThatACheckpointCopiedIsNotMissing) {
+  LastCommit file(data_.locks);
+  const CommitPosition now = *file.last();
+  CommitPosition before = now;
+  --before.commits;
+  before.frames = written_[written_.size() - 2];
+  file.record_copied(before, now.frames, true, data_.database);
+  fs::remove(log_);
+  EXPECT_FALSE(find_missing_commits(data_).value());
+}
+
+// A sync of the database's data does not write its time.
+TEST_F(LastCommitFile, AfterAPowerCutTheTimeOfTheDatabaseMayBeOlder) {
+  fs::remove(log_);
+  fs::last_write_time(data_.database, fs::last_write_time(data_.database) - std::chrono::seconds(5));
+  EXPECT_EQ(start(), (Start{kCopied, kMore}));
+}
+
+TEST_F(LastCommitFile, ThatCannotBeOpenedIsNotNeeded) {
+  fs::remove(last_);
+  fs::create_directory(last_);
+  EXPECT_EQ(start(), whole());
+}
+
+TEST_F(LastCommitFile, ALogThatIsGoneLacksWhatWasNotCopied) {
+  fs::remove(log_);
+  EXPECT_EQ(start(), (Start{kCopied, kMore}));
+}
+
+TEST_F(LastCommitFile, AnEmptyLogLacksWhatWasNotCopied) {
+  write_text(log_, "");
+  EXPECT_EQ(start(), (Start{kCopied, kMore}));
+}
+
+TEST_F(LastCommitFile, GarbageLacksWhatWasNotCopied) {
+  write_text(log_, std::string(100'000, 'x'));
+  EXPECT_EQ(start(), (Start{kCopied, kMore}));
+}
+
+TEST_F(LastCommitFile, ADamagedHeaderLacksWhatWasNotCopied) {
+  change_byte(log_, 17);
+  EXPECT_EQ(start(), (Start{kCopied, kMore}));
+}
+
+TEST_F(LastCommitFile, IsReportedOnceAndNotedUntilTheNoteIsRemoved) {
+  change_byte(log_, in_commit_from_end(0));
+  const Start damaged{kCopied + kMore - 1, 1};
+  EXPECT_EQ(start(), damaged);
+  EXPECT_EQ(start(), damaged) << "the note";
+  std::ifstream notes(dir_.str() + "/missing-commits");
+  std::string line, more;
+  EXPECT_TRUE(std::getline(notes, line) && !std::getline(notes, more));
+  EXPECT_NE(line.find(log_ + " is intact only up to frame "), std::string::npos) << line;
+  fs::remove(dir_.str() + "/missing-commits");
+  EXPECT_EQ(start(), (Start{kCopied + kMore - 1, 0}));
+}
+
+TEST_F(LastCommitFile, ASecondLossIsAddedToTheNote) {
+  change_byte(log_, in_commit_from_end(0));
+  EXPECT_EQ(start().missing, 1);
+  OtherProcess writer([&](auto& line) { return write_and_wait_for_the_end(dir_.str(), line); });
+  ASSERT_EQ(writer.line().receive(), 'w');
+  writer.signal(SIGKILL);
+  writer.wait();
+  fs::resize_file(log_, fs::file_size(log_) - 1);
+  EXPECT_EQ(start().missing, 2);
+}
+
+TEST_F(LastCommitFile, NothingIsMissingAfterAnotherProgramHasClosedTheDatabase) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(data_.database.c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+  ASSERT_FALSE(fs::exists(log_));
+  EXPECT_EQ(start(), whole());
+}
+
+TEST_F(LastCommitFile, NothingIsMissingInARestoredDatabase) {
+  const std::string backup = dir_.str() + "/copy.db";
+  ASSERT_EQ(start(), whole());
+  fs::copy_file(data_.database, backup);
+  OtherProcess writer([&](auto& line) { return write_and_wait_for_the_end(dir_.str(), line); });
+  ASSERT_EQ(writer.line().receive(), 'w');
+  writer.signal(SIGKILL);
+  writer.wait();
+  for (const char* end : {"", "-wal", "-shm"}) fs::remove(data_.database + end);
+  fs::rename(backup, data_.database);
+  EXPECT_EQ(start(), whole());
+}
+
+TEST_F(LastCommitFile, NothingIsMissingAfterAVersionThatDoesNotWriteTheFile) {
+  const std::string kept = dir_.str() + "/kept";
+  fs::copy_file(last_, kept);
+  ASSERT_EQ(start(), whole());
+  fs::rename(kept, last_);
+  EXPECT_EQ(start(), whole());
+}
+
+TEST_F(LastCommitFile, ThatIsMissingOrDamagedIsWrittenAnew) {
+  for (const std::string& text :
+       {std::string("-"), std::string(), std::string("x"), std::string(5000, 'x')}) {
+    text == "-" ? static_cast<void>(fs::remove(last_)) : write_text(last_, text);
+    EXPECT_EQ(start(), whole()) << text.size();
+  }
+}
+
+TEST_F(LastCommitFile, LongerThanItsContentIsRead) {
+  std::ofstream(last_, std::ios::app | std::ios::binary) << std::string(5000, 'x');
+  EXPECT_EQ(start(), whole());
+}
+
+TEST_F(LastCommitFile, OfALaterTimeNamesWhatTheLogLacks) {
+  const std::string early = dir_.str() + "/early";
+  const auto shorter = static_cast<std::uintmax_t>(in_commit_from_end(2) - 100);
+  fs::copy_file(log_, early);
+  fs::resize_file(early, shorter);
+  fs::rename(early, log_);
+  EXPECT_EQ(start(), (Start{kCopied + kMore - 3, 3}));
+}
+
+TEST_F(LastCommitFile, IsComparedByAnInspectionToo) {
+  change_byte(log_, in_commit_from_end(1));
+  const auto found = inspect_store(dir_.str());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_NE(found->missing_commits.find("2 commits after "), std::string::npos) << found->missing_commits;
+  EXPECT_EQ(start().missing, 2) << "an inspection changes nothing";
+}
+
+// Restarts of the log change its generation.
+TEST(LastCommitFileOfARestartedLog, NamesNothingThatIsMissing) {
+  support::TempDir dir;
+  OtherProcess writer([&](auto& line) {
+    base::SystemClock clock;
+    Store::Options options = test_options(dir.str());
+    options.wal_max_bytes = 1 << 15;
+    options.checkpoint_interval = std::chrono::milliseconds(1);
+    auto store = opened(options, clock);
+    while (store->stats().wal_restarts_total < 3) {
+      if (!write(*store, bump)) return 1;
+    }
+    line.send('w');
+    return static_cast<int>(line.receive());
+  });
+  ASSERT_EQ(writer.line().receive(), 'w');
+  writer.signal(SIGKILL);
+  writer.wait();
+  base::SystemClock clock;
+  EXPECT_EQ(opened(test_options(dir.str()), clock)->stats().commits_missing, 0);
+}
+
+TEST(LastCommitFileAfterAStop, NamesNothingThatIsMissing) {
+  support::TempDir dir;
+  base::SystemClock clock;
+  for (int i = 0; i < 3; ++i) {
+    auto store = opened(without_checkpoints(dir.str()), clock);
+    ASSERT_TRUE(bump_often(*store, 3));
+    EXPECT_EQ(store->stats().commits_missing, 0);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::storage
