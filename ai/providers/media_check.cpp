@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <span>
+#include <string>
 
 #include "ai/providers/json_access.h"
 #include "schemas/json/json_text.h"
@@ -21,6 +23,15 @@ constexpr std::array<std::string_view, 5> kGeminiImages{"image/png", "image/jpeg
 constexpr std::array<std::string_view, 2> kOpenaiAudio{"wav", "mp3"};
 
 // Empty: any type, the server decides.
+// True for OpenAI, in all its regions ("eu.api.openai.com"), and for Azure.
+bool is_openai_server(std::string_view base_url) {
+  constexpr std::array<std::string_view, 2> kDomains{".api.openai.com", ".openai.azure.com"};
+  std::string host = ".";
+  for (const char c : schemas::url_host(base_url))
+    host.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  return std::ranges::any_of(kDomains, [&](std::string_view domain) { return host.ends_with(domain); });
+}
+
 std::span<const std::string_view> image_types(Dialect dialect) {
   switch (dialect) {
     case Dialect::kOpenai:
@@ -91,7 +102,7 @@ std::string rejected(const Target& target, const Json& part) {
 }  // namespace
 
 Dialect media_dialect(const Target& target) {
-  const bool is_own = target.preset->name == "openai" && target.base_url != target.preset->base_url;
+  const bool is_own = target.preset->name == "openai" && !is_openai_server(target.base_url);
   return is_own ? Dialect::kLocal : target.preset->dialect;
 }
 

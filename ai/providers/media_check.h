@@ -6,8 +6,8 @@
 
 namespace millrace::providers {
 
-// The dialect that decides which media a target takes: a server with its own address behind `provider:
-// openai` decides itself, like a local one.
+// The dialect that decides which media and which members of messages a target takes: a server with its own
+// address behind `provider: openai` decides itself, like a local one.
 Dialect media_dialect(const Target& target);
 // True if models of the dialect take images of this type, sent as bytes.
 bool supports_image_type(Dialect dialect, std::string_view media_type);

@@ -198,7 +198,7 @@ def test_a_client_that_sends_back_everything_says_nothing_twice(opened, upstream
 
 
 STRICT = [
-    ("openai", "gpt-4o", {"role", "content", "tool_calls"}, {"annotations", "reasoning_content", "reasoning_details"}),
+    ("azure", "gpt-4o", {"role", "content", "tool_calls"}, {"annotations", "reasoning_content", "reasoning_details"}),
     ("mistral", "mistral-large", {"role", "content", "tool_calls"}, {"annotations", "reasoning_details"}),
     ("groq", "llama-3.3", {"role", "content", "tool_calls"}, {"annotations", "reasoning_content", "reasoning_details"}),
     ("groq", "openai/gpt-oss-120b", {"role", "content", "tool_calls", "reasoning"}, {"annotations", "reasoning_details"}),
@@ -217,10 +217,18 @@ def test_a_strict_provider_gets_what_it_documents_and_the_rest_is_reported(opene
     assert set(dropped(reply).split(", ")) == {f"messages.{name}" for name in left_out} | {"messages.tool_calls.extra_content"}
 
 
+def test_a_server_of_ones_own_gets_the_history_as_the_client_sends_it(opened, upstream):
+    message = {"role": "assistant", "content": "c", "tool_calls": [SIGNED], "reasoning_content": "why", "reasoning_details": DETAILS}
+    upstream.reply(openai_replies.completion("Hello"))
+    reply = post_chat(opened("openai"), tools=TOOLS, messages=history(message))
+    assert content_of(reply) == "Hello" and dropped(reply) is None
+    assert upstream.requests[0].json["messages"][1] == message
+
+
 def test_with_strict_parameters_history_that_would_be_left_out_is_refused(opened, upstream):
     message = {"role": "assistant", "content": "c", "reasoning_content": "why"}
     messages = [{"role": "user", "content": "u"}, message, {"role": "user", "content": "v"}]
     body = {"model": "m", "messages": messages}
-    reply = opened("openai").client.post("/v1/chat/completions?strict=true", body)
+    reply = opened("azure").client.post("/v1/chat/completions?strict=true", body)
     assert reply.status == 400 and "messages.reasoning_content" in reply.json()["error"]["message"], reply.body
     assert upstream.requests == []

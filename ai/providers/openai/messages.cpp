@@ -106,8 +106,8 @@ class MessageWriter {
  public:
   explicit MessageWriter(const Target& target)
       : target_(target),
-        dialect_(target.preset->dialect),
-        renames_developer_(dialect_ == Dialect::kMistral || media_dialect(target) == Dialect::kLocal) {}
+        dialect_(media_dialect(target)),
+        renames_developer_(dialect_ == Dialect::kMistral || dialect_ == Dialect::kLocal) {}
 
   bool changes(const Json& message) const {
     if (!message.is_object()) return false;

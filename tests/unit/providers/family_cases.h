@@ -87,6 +87,7 @@ inline const std::vector<Target> kTargets = {
     target_of("anthropic", "claude-sonnet-4-5"),
     target_of("gemini", "gemini-3-pro"),
     target_of("gemini", "gemini-2.5-flash"),
+    target_of("openai", "m", "https://inference.example/v1"),
 };
 
 }  // namespace millrace::providers::testing

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ai/providers/media_check.h"
 #include "tests/unit/providers/family_cases.h"
 
 // Earlier replies that clients send back: each member arrives where the provider documents it, or is left out
@@ -128,6 +129,26 @@ TEST(History, ReasoningIsSentWhereAProviderHasAPlace) {
   EXPECT_EQ(sent_of(kTargets[8], body)["messages"][1]["reasoning_content"], "hm");
 }
 
+TEST(History, AServerOfOnesOwnGetsAllThatTheClientSends) {
+  const std::string body = asked_with(Json::parse(R"({"role":"assistant","content":"c",
+      "reasoning_content":"why","reasoning_details":[{"type":"reasoning.text","text":"why"}],
+      "tool_calls":[{"id":"callMARK1","type":"function","function":{"name":"f","arguments":"{}"},
+       "extra_content":{"google":{"thought_signature":"sig"}}}]})"));
+  for (const char* own :
+       {"https://inference.example/v1", "http://127.0.0.1:4000", "https://api.openai.com.example/v1"}) {
+    const Target target = target_of("openai", "m", own);
+    EXPECT_EQ(sent_of(target, body)["messages"][1], Json::parse(body)["messages"][1]) << own;
+    EXPECT_EQ(dropped_of(target, body), "") << own;
+  }
+  for (const char* theirs :
+       {"https://api.openai.com/v1/", "https://API.OpenAI.com/v1", "https://eu.api.openai.com/v1",
+        "https://name.openai.azure.com/openai/v1?api-version=preview"}) {
+    const Json sent = sent_of(target_of("openai", "gpt-4o", theirs), body)["messages"][1];
+    EXPECT_EQ(names_of(sent), (std::set<std::string>{"role", "content", "tool_calls"})) << theirs;
+    EXPECT_FALSE(sent["tool_calls"][0].contains("extra_content")) << theirs;
+  }
+}
+
 TEST(History, OfSignedThinkingOnlyTheMembersOfItsTypeAreSent) {
   const std::string body = asked_with(Json::parse(R"({"role":"assistant","content":"x","thinking_blocks":[
       {"type":"thinking","thinking":"t","signature":"s","cache_control":{"type":"ephemeral"},"odd":1},
@@ -205,7 +226,7 @@ TEST(History, UnknownMembersOfPartsAndToolsAreLeftOutAndReported) {
                                           "tools.odd_tool",    "tools.odd_function"};
   for (const Target& target : kTargets) {
     const WireRequest wire = testing::sent(target, kOddMembers);
-    const bool is_local = target.preset->dialect == Dialect::kLocal;
+    const bool is_local = media_dialect(target) == Dialect::kLocal;
     const std::string reported = ", " + schemas::dropped_text(wire.dropped) + ",";
     EXPECT_EQ(wire.body.find("MARK-") != std::string::npos, is_local) << target.name << wire.body;
     for (const std::string& name : names)
