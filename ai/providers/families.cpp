@@ -202,6 +202,7 @@ constexpr std::array kHistoryRows{
     HistoryRow(kAns, "reasoning_content", /* */ kO, kM, kO, kK, kM, kM, kK, kK),
     HistoryRow(kAns, "reasoning", /*         */ kO, kM, kO, kO, kM, kM, kK, kK),
     HistoryRow(kAns, "thinking_blocks", /*   */ kO, kM, kO, kO, kO, kO, kK, kK),
+    HistoryRow(kAns, "extra_content", /*     */ kO, kO, kM, kO, kO, kO, kK, kK),
     HistoryRow(kAns, "cache_control", /*     */ kO, kM, kO, kO, kO, kO, kK, kK),
     HistoryRow(kRes, "role", /*              */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kRes, "content", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),

@@ -117,6 +117,15 @@ std::string_view GeminiReasoningState::of_call(std::string_view id) const {
 
 std::string_view GeminiReasoningState::of_text() const { return text_of(signatures_, "text"); }
 
+Json signature_content(std::string_view signature) {
+  return {{"google", {{"thought_signature", signature}}}};
+}
+
+std::string_view given_signature(const Json& object) {
+  const Json* google = member(member(object, "extra_content"), "google");
+  return text_of(member(google, "thought_signature"));
+}
+
 namespace {
 
 constexpr std::array<std::string_view, 10> kFiltered = {"SAFETY",
@@ -173,6 +182,8 @@ void GeminiCandidate::end(schemas::ChatPiece& out) {
   citations_.add_to(out.extra);
   out.finish_reason = finish_reason_ == "stop" && calls_ > 0 ? "tool_calls" : finish_reason_;
   if (!has_content_ && calls_ == 0) out.content = "";
+  const std::string_view signature = reasoning_state_.of_text();
+  if (calls_ == 0 && !signature.empty()) out.extra["extra_content"] = signature_content(signature);
   out.reasoning_state = reasoning_state_.take();
 }
 
@@ -181,10 +192,10 @@ void GeminiCandidate::take_part(const Json& part, schemas::ChatPiece& out) {
   citations_.begin_part();
   if (const Json* call = member(part, "functionCall")) {
     take_call(*call, signature, out);
-  } else if (const Json* data = member(part, "inlineData")) {
-    take_media(*data, out);
-  } else if (is_true(member(part, "thought"))) {
+  } else if (is_true(member(part, "thought"))) {  // images, too: drafts of those that follow
     out.reasoning += text_of(part, "text");
+  } else if (const Json* data = member(part, "inlineData")) {
+    take_media(*data, signature, out);
   } else {
     reasoning_state_.text(signature);
     const std::string_view text = text_of(part, "text");
@@ -206,7 +217,7 @@ void GeminiCandidate::take_call(const Json& call, std::string_view signature, sc
 }
 
 // Images in OpenRouter's format, audio in OpenAI's.
-void GeminiCandidate::take_media(const Json& data, schemas::ChatPiece& out) {
+void GeminiCandidate::take_media(const Json& data, std::string_view signature, schemas::ChatPiece& out) {
   const std::string_view type = text_of(data, "mimeType");
   const std::string_view bytes = text_of(data, "data");
   if (out.extra.is_null()) out.extra = Json::object();
@@ -219,7 +230,9 @@ void GeminiCandidate::take_media(const Json& data, schemas::ChatPiece& out) {
   }
   std::string url = "data:";
   url.append(type).append(";base64,").append(bytes);
-  out.extra["images"].push_back({{"type", "image_url"}, {"image_url", {{"url", std::move(url)}}}});
+  Json image = {{"type", "image_url"}, {"image_url", {{"url", std::move(url)}}}};
+  if (!signature.empty()) image["extra_content"] = signature_content(signature);
+  out.extra["images"].push_back(std::move(image));
 }
 
 // A reason that means more than "stop" counts.

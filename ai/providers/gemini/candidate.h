@@ -60,6 +60,11 @@ class GeminiReasoningState {
 
 inline constexpr std::int64_t kGeminiCandidatesMax = 128;  // of one answer
 
+// A signature in the form of Gemini's endpoint for OpenAI's protocol, as calls, images and messages of
+// answers have it; and the signature that a client sends back in that form, empty: none.
+Json signature_content(std::string_view signature);
+std::string_view given_signature(const Json& object);
+
 // Reads one candidate of an answer, whole or event by event, into pieces. Calls without an id of their own
 // get one from the gateway.
 class GeminiCandidate {
@@ -76,7 +81,7 @@ class GeminiCandidate {
  private:
   void take_part(const Json& part, schemas::ChatPiece& out);
   void take_call(const Json& call, std::string_view signature, schemas::ChatPiece& out);
-  static void take_media(const Json& data, schemas::ChatPiece& out);
+  static void take_media(const Json& data, std::string_view signature, schemas::ChatPiece& out);
   base::Status keep_reason(const Target& target, const Json& candidate);
 
   int index_;

@@ -59,8 +59,8 @@ base::Result<Json> gemini_parts(const Json* content, Parameters& report) {
 
 namespace {
 
-// Gemini 3 accepts this in place of a missing signature: the call was made by another provider, or the
-// signature was lost.
+// Gemini 3 accepts this in place of a missing signature: the call or image was made by another provider, or
+// the signature was lost.
 constexpr std::string_view kUnsigned = "skip_thought_signature_validator";
 
 base::Error bad_messages(std::string message) {
@@ -80,12 +80,6 @@ Json response_object(Json&& parts) {
   std::optional<Json> value = parse_wire(text);
   if (value && value->is_object() && !has_reference(*value)) return *std::move(value);
   return {{"result", text}};
-}
-
-// A signature in the form of Gemini's endpoint for OpenAI's protocol.
-std::string_view given_signature(const Json& call) {
-  const Json* google = member(member(call, "extra_content"), "google");
-  return text_of(member(google, "thought_signature"));
 }
 
 class GeminiConversation {
@@ -174,22 +168,41 @@ class GeminiConversation {
     }
     const GeminiReasoningState reasoning_state =
         GeminiReasoningState::read(text_of(message, schemas::kReasoningStateMember));
-    if (const std::string_view signature = reasoning_state.of_text(); !signature.empty() && !parts.empty()) {
-      parts.back()["thoughtSignature"] = signature;
-    }
-    add_images(member(message, "images"), parts);
+    Json images = images_of(member(message, "images"));
+    std::string_view signature = given_signature(message);
+    if (signature.empty()) report_unread(HistoryPlace::kAssistant, message);
+    if (signature.empty()) signature = reasoning_state.of_text();
+    if (signature.empty() && !images.empty() && model_.signs_calls()) signature = kUnsigned;
+    if (!signature.empty() && !parts.empty()) parts.back()["thoughtSignature"] = signature;
+    for (Json& image : images) parts.push_back(std::move(image));
     if (const Json* calls = member(message, "tool_calls"); calls != nullptr && calls->is_array()) {
       take_calls(*calls, reasoning_state, parts);
     }
     append("model", std::move(parts));
   }
 
-  // Images that an earlier reply drew.
-  void add_images(const Json* images, Json& parts) {
-    if (images == nullptr || is_nothing(*images)) return;
+  // Reports members that have no signature in a form that is known.
+  void report_unread(HistoryPlace place, const Json& object) {
+    const Json* given = member(object, "extra_content");
+    if (given != nullptr && !is_nothing(*given)) report_.dropped(history_name(place, "extra_content"));
+  }
+
+  // Images that an earlier reply drew. Gemini 3 rejects those without a signature.
+  Json images_of(const Json* images) {
+    Json parts = Json::array();
+    if (images == nullptr || is_nothing(*images)) return parts;
     base::Result<Json> media = gemini_parts(images, report_);
-    if (!media) return report_.dropped(history_name(HistoryPlace::kAssistant, "images"));
-    for (Json& part : *media) parts.push_back(std::move(part));
+    if (!media || !images->is_array() || media->size() != images->size()) {
+      report_.dropped(history_name(HistoryPlace::kAssistant, "images"));
+      return parts;
+    }
+    for (std::size_t i = 0; i < images->size(); ++i) {
+      Json& part = parts.emplace_back(std::move((*media)[i]));
+      std::string_view signature = given_signature((*images)[i]);
+      if (signature.empty() && model_.signs_calls()) signature = kUnsigned;
+      if (!signature.empty()) part["thoughtSignature"] = signature;
+    }
+    return parts;
   }
 
   void take_calls(const Json& calls, const GeminiReasoningState& reasoning_state, Json& parts) {
@@ -206,8 +219,7 @@ class GeminiConversation {
       add_id(id, part["functionCall"]);
       std::string_view signature = given_signature(call);
       if (signature.empty()) signature = reasoning_state.of_call(id);
-      if (signature.empty() && member(call, "extra_content") != nullptr)
-        report_.dropped(history_name(HistoryPlace::kCall, "extra_content"));
+      if (signature.empty()) report_unread(HistoryPlace::kCall, call);
       if (signature.empty() && is_first && model_.signs_calls()) signature = kUnsigned;
       if (!signature.empty()) part["thoughtSignature"] = signature;
       parts.push_back(std::move(part));

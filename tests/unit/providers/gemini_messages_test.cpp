@@ -150,6 +150,41 @@ TEST(GeminiMessages, ASignatureOfTheTextIsSentAgain) {
             Json::parse(R"([{"text": "t", "thoughtSignature": "sig"}])"));
 }
 
+// An earlier reply with a text and two images, of which one is signed.
+constexpr std::string_view kDrawn = R"({"messages": [{"role": "user", "content": "u"},
+    {"role": "assistant", "content": "t", "extra_content": {"google": {"thought_signature": "s1"}}, "images": [
+      {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"},
+       "extra_content": {"google": {"thought_signature": "s2"}}},
+      {"type": "image_url", "image_url": {"url": "data:image/png;base64,REVG"}}]},
+    {"role": "user", "content": "v"}]})";
+
+TEST(GeminiMessages, TheSignaturesOfImagesAndOfTheirTextAreSentAgain) {
+  const Target drawing = target_of("gemini", "gemini-3-pro-image-preview");
+  const Json parts = sent_of(drawing, kDrawn)["contents"][1]["parts"];
+  EXPECT_EQ(parts, Json::parse(R"([{"text": "t", "thoughtSignature": "s1"},
+      {"inlineData": {"mimeType": "image/png", "data": "QUJD"}, "thoughtSignature": "s2"},
+      {"inlineData": {"mimeType": "image/png", "data": "REVG"},
+       "thoughtSignature": "skip_thought_signature_validator"}])"));
+  EXPECT_EQ(testing::dropped_of(drawing, kDrawn), "");
+}
+
+TEST(GeminiMessages, OnlyGeminiThreeNeedsASignatureWithEachImage) {
+  Json unsigned_reply = Json::parse(kDrawn);
+  unsigned_reply["messages"][1].erase("extra_content");
+  unsigned_reply["messages"][1]["images"][0].erase("extra_content");
+  const std::string body = unsigned_reply.dump();
+  const Json three = sent_of(target_of("gemini", "gemini-3-pro-image-preview"), body)["contents"][1]["parts"];
+  for (const Json& part : three) EXPECT_EQ(part["thoughtSignature"], "skip_thought_signature_validator");
+  const Json two = sent_of(target_of("gemini", "gemini-2.5-flash-image"), body)["contents"][1]["parts"];
+  for (const Json& part : two) EXPECT_FALSE(part.contains("thoughtSignature")) << part;
+}
+
+TEST(GeminiMessages, AnExtraContentWithoutASignatureIsReported) {
+  EXPECT_EQ(testing::dropped_of(kModel, R"({"messages": [{"role": "user", "content": "u"},
+      {"role": "assistant", "content": "t", "extra_content": {"other": 1}}]})"),
+            "messages.extra_content");
+}
+
 TEST(GeminiMessages, AnotherProvidersThinkingIsLeftOutAndReported) {
   const std::string history = R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": [
       {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "t"}]},

@@ -132,6 +132,23 @@ TEST(GeminiReply, PicturesAndSoundRideOnTheMessage) {
       "QUJD");
 }
 
+TEST(GeminiReply, ImagesAndATextWithoutCallsHaveTheirSignatures) {
+  const Json signature = Json::parse(R"({"google": {"thought_signature": "s1"}})");
+  const auto read = choice(R"([{"thought": true, "inlineData": {"mimeType": "image/png", "data": "bm8="}},
+      {"text": "Here", "thoughtSignature": "s1"},
+      {"inlineData": {"mimeType": "image/png", "data": "QUJD"}, "thoughtSignature": "s2"},
+      {"inlineData": {"mimeType": "image/png", "data": "REVG"}}])",
+                           "STOP");
+  EXPECT_EQ(read.extra["extra_content"], signature);
+  ASSERT_EQ(read.extra["images"].size(), 2U) << "a draft is no image of the answer";
+  EXPECT_EQ(read.extra["images"][0]["extra_content"]["google"]["thought_signature"], "s2");
+  EXPECT_FALSE(read.extra["images"][1].contains("extra_content"));
+  const auto called = choice(R"([{"text": "Here", "thoughtSignature": "s1"},
+      {"functionCall": {"name": "f", "args": {}}}])",
+                             "STOP");
+  EXPECT_TRUE(called.extra.is_null()) << "beside calls it is in the state";
+}
+
 TEST(GeminiReply, WhatIsNoReplyIsAnErrorOfTheUpstream) {
   for (const char* body :
        {"", "<html>", "{}", "[]", "null", R"({"candidates": []})", R"({"candidates": 3})"}) {
@@ -205,6 +222,19 @@ TEST(GeminiStream, CallsAreCountedOverTheEventsAndTheirSignaturesKept) {
   const Json kept = Json::parse(read.pieces[2].reasoning_state);
   EXPECT_EQ(kept["calls"][read.pieces[0].tool_calls[0].id], "s1");
   EXPECT_EQ(kept["text"], "s2");
+}
+
+TEST(GeminiStream, ImagesAndTextsHaveTheirSignatures) {
+  const Streamed read = stream(
+      {event(R"([{"text": "a"}])"),
+       event(R"([{"inlineData": {"mimeType": "image/png", "data": "QUJD"}, "thoughtSignature": "s1"}])"),
+       event(R"([{"text": "", "thoughtSignature": "s2"}])", R"(, "finishReason": "STOP")")});
+  schemas::ChatAssembly assembly;
+  for (const schemas::ChatPiece& piece : read.pieces) assembly.add(piece);
+  const schemas::ChatReply whole = assembly.take();
+  const Json& extra = whole.choices.at(0).extra;
+  EXPECT_EQ(extra["images"][0]["extra_content"]["google"]["thought_signature"], "s1");
+  EXPECT_EQ(extra["extra_content"]["google"]["thought_signature"], "s2");
 }
 
 TEST(GeminiStream, TheFinishReasonIsThatOfTheWholeAnswer) {
