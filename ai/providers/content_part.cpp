@@ -66,9 +66,9 @@ base::Status take_file(const Json& given, ContentPart& part) {
   part.kind = ContentPart::Kind::kFile;
   part.file_name = text_of(*file, "filename");
   part.file_id = text_of(*file, "file_id");
-  part.url = text_of(*file, "file_url");
+  part.url = file_address(*file);
   const std::string_view data = text_of(*file, "file_data");
-  if (!data.empty()) {
+  if (!data.empty() && !schemas::plausible_url(data)) {
     if (!starts_without_case(data, "data:")) {
       part.base64 = data;
       part.media_type = schemas::detect_base64_media_type(data);
@@ -159,6 +159,17 @@ std::string_view media_type_named(std::string_view name) {
     }
   }
   return {};
+}
+
+std::string_view file_address(const Json& file) {
+  const std::string_view url = text_of(file, "file_url"), data = text_of(file, "file_data");
+  return url.empty() && schemas::plausible_url(data) ? data : url;
+}
+
+std::string_view extension_of(std::string_view media_type) {
+  const auto* found =
+      std::ranges::find(kEndings, media_type, &std::pair<std::string_view, std::string_view>::second);
+  return found == kEndings.end() ? std::string_view() : found->first;
 }
 
 }  // namespace millrace::providers

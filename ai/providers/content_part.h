@@ -33,5 +33,9 @@ bool is_blank(std::string_view text);
 bool starts_without_case(std::string_view text, std::string_view start);
 // The media type for the extension of a URL path or file name; empty: unknown.
 std::string_view media_type_named(std::string_view name);
+// Where a provider fetches a file of a part; empty: nowhere. Some clients send the URL as file_data.
+std::string_view file_address(const Json& file);
+// The usual extension of a media type, with its dot; empty: unknown.
+std::string_view extension_of(std::string_view media_type);
 
 }  // namespace millrace::providers

@@ -226,7 +226,7 @@ constexpr std::array kHistoryRows{
     HistoryRow(kSrc, "format", /*            */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kSrc, "file_data", /*         */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kSrc, "file_id", /*           */ kK, kK, kK, kK, kK, kK, kK, kK),
-    HistoryRow(kSrc, "file_url", /*          */ kK, kK, kK, kK, kK, kK, kK, kK),
+    HistoryRow(kSrc, "file_url", /*          */ kO, kK, kK, kO, kK, kO, kK, kK),
     HistoryRow(kSrc, "filename", /*          */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kCall, "id", /*               */ kK, kK, kK, kK, kK, kK, kK, kK),
     HistoryRow(kCall, "index", /*            */ kK, kO, kO, kK, kK, kO, kK, kK),

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "ai/providers/content_part.h"
 #include "ai/providers/json_access.h"
 #include "schemas/json/json_text.h"
 #include "schemas/json/url_text.h"
@@ -22,7 +23,6 @@ constexpr std::array<std::string_view, 5> kGeminiImages{"image/png", "image/jpeg
                                                         "image/heif"};
 constexpr std::array<std::string_view, 2> kOpenaiAudio{"wav", "mp3"};
 
-// Empty: any type, the server decides.
 // True for OpenAI, in all its regions ("eu.api.openai.com"), and for Azure.
 bool is_openai_server(std::string_view base_url) {
   constexpr std::array<std::string_view, 2> kDomains{".api.openai.com", ".openai.azure.com"};
@@ -32,6 +32,7 @@ bool is_openai_server(std::string_view base_url) {
   return std::ranges::any_of(kDomains, [&](std::string_view domain) { return host.ends_with(domain); });
 }
 
+// Empty: any type, the server decides.
 std::span<const std::string_view> image_types(Dialect dialect) {
   switch (dialect) {
     case Dialect::kOpenai:
@@ -65,6 +66,17 @@ bool supports_bytes(Dialect dialect, std::string_view part_type, std::string_vie
   return part_type == "file";
 }
 
+// Local servers decide themselves.
+bool fetches_files(Dialect dialect) {
+  return dialect != Dialect::kOpenai && dialect != Dialect::kXai && dialect != Dialect::kGroq;
+}
+
+// True if a file has another source than a URL.
+bool has_own_source(const Json& file) {
+  const std::string_view data = text_of(file, "file_data");
+  return !text_of(file, "file_id").empty() || (!data.empty() && !schemas::plausible_url(data));
+}
+
 std::string names(std::span<const std::string_view> list) {
   std::string out;
   for (const std::string_view each : list)
@@ -85,10 +97,13 @@ std::string rejected(const Target& target, const Json& part) {
     return "recordings in the format '" + std::string(schemas::cut_text(format, 64)) + "', only " +
            names(kOpenaiAudio);
   }
+  const Json* file = type == "file" ? member(part, "file") : nullptr;
+  if (file != nullptr && !fetches_files(dialect) && !has_own_source(*file) && !file_address(*file).empty())
+    return "files by URL; send the bytes as file_data";
   const Json* source = nullptr;
   if (type == "image_url") source = member(member(part, "image_url"), "url");
   if (type == "image_url" && source == nullptr) source = member(part, "image_url");
-  if (type == "file") source = member(member(part, "file"), "file_data");
+  if (file != nullptr) source = member(*file, "file_data");
   const std::string_view uri = text_of(source);
   if (!schemas::has_scheme(uri, "data:") || !schemas::data_uri_base64(uri)) return {};
   const std::string media_type = schemas::data_uri_media_type(uri);

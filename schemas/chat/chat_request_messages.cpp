@@ -12,6 +12,7 @@ namespace {
 
 void read_media_url(void* object, FieldReader& reader, const Json& value);
 void read_source(void* object, FieldReader& reader, const Json& value);
+void read_file_url(void* object, FieldReader& reader, const Json& value);
 void read_thinking(void* object, FieldReader& reader, const Json& value);
 
 constexpr std::array kTextPart{Field{.name = "text", .required = true}};
@@ -37,7 +38,7 @@ constexpr std::array kAudioPart{
 constexpr std::array kFile{
     Field{.name = "file_data", .min = 1, .store = &read_source},
     Field{.name = "file_id", .min = 1, .store = &read_source},
-    Field{.name = "file_url", .min = 1, .store = &read_source},
+    Field{.name = "file_url", .min = 1, .store = &read_file_url},
     Field{.name = "filename"},
 };
 constexpr std::array kFilePart{
@@ -125,6 +126,12 @@ void read_source(void* urls, FieldReader& reader, const Json& value) {
   reader.problem("Input should be an HTTPS URL without credentials", "url_parsing");
 }
 
+void read_file_url(void* urls, FieldReader& reader, const Json& value) {
+  const std::string_view url = *reader.text(value);
+  if (is_web_url(url)) return note_url(urls, reader, url);
+  reader.problem("Input should be an HTTPS URL without credentials", "url_parsing");
+}
+
 // Mistral sends a model's reasoning as a list of parts, other providers as one text.
 void read_thinking(void*, FieldReader& reader, const Json& value) {
   if (reader.text(value) || !reader.is_list(value)) return;
@@ -136,8 +143,8 @@ void read_thinking(void*, FieldReader& reader, const Json& value) {
 
 void check_file(FieldReader& reader, const Json& file) {
   const auto has = [&](const char* name) { return file.contains(name) && !file[name].is_null(); };
-  if (file.is_object() && !has("file_data") && !has("file_id"))
-    reader.problem("Give `file_data` as a data URI, or `file_id`", "missing");
+  if (file.is_object() && !has("file_data") && !has("file_id") && !has("file_url"))
+    reader.problem("Give `file_data` as a data URI, `file_url` or `file_id`", "missing");
 }
 
 std::string names_for(ContentOf role) {

@@ -290,7 +290,7 @@ void form_media_url(Json& part, const std::string& name) {
 
 void form_file(Json& part) {
   Json file = Json::object();
-  for (const char* name : {"file_data", "file_id", "filename"})
+  for (const char* name : {"file_data", "file_id", "file_url", "filename"})
     if (part.contains(name)) file[name] = taken(part, name);
   part["type"] = "file";
   part["file"] = std::move(file);

@@ -14,6 +14,7 @@
 #include "ai/providers/tool_pictures.h"
 #include "ai/providers/wire_text.h"
 #include "schemas/json/json_body.h"
+#include "schemas/json/url_text.h"
 #include "schemas/media/media_type.h"
 
 namespace millrace::providers {
@@ -75,13 +76,43 @@ bool is_kept(Dialect dialect, HistoryPlace place, const Json& object) {
 // The chat templates of many models that local servers run drop or refuse this role.
 bool is_developer(const Json& message) { return text_of(message, "role") == "developer"; }
 
+bool is_data_uri(std::string_view data) { return starts_without_case(data, "data:"); }
+
 // The data of a file as a data URI.
 std::string document_uri(const Json& file) {
   const std::string_view data = text_of(file, "file_data");
-  if (starts_without_case(data, "data:")) return std::string(data);
+  if (is_data_uri(data)) return std::string(data);
   std::string_view type = schemas::detect_base64_media_type(data);
   if (type.empty()) type = media_type_named(text_of(file, "filename"));
   return "data:" + std::string(type.empty() ? "application/pdf" : type) + ";base64," + std::string(data);
+}
+
+// OpenAI takes the data of a file as a data URI, together with a name.
+bool lacks_name_or_type(const Json& file) {
+  const std::string_view data = text_of(file, "file_data");
+  const bool has_bytes = !data.empty() && !schemas::plausible_url(data);
+  return has_bytes && (!is_data_uri(data) || text_of(file, "filename").empty());
+}
+
+void complete_file(Json& file) {
+  if (!lacks_name_or_type(file)) return;
+  const std::string uri = document_uri(file);
+  file["file_data"] = uri;
+  if (!text_of(file, "filename").empty()) return;
+  const bool is_base64 = schemas::data_uri_base64(uri).has_value();
+  const std::string type = is_base64 ? schemas::data_uri_media_type(uri) : std::string();
+  file["filename"] = std::string("document").append(extension_of(type));
+}
+
+// The object `file` of each part of this type.
+template <class Message, class Visit>
+void each_file(Message& message, Visit&& visit) {
+  const auto content = message.find("content");
+  if (content == message.end() || !content->is_array()) return;
+  for (auto& part : *content) {
+    if (!part.is_object() || text_of(part, "type") != "file") continue;
+    if (auto* file = inner_object(part, "file")) visit(*file);
+  }
 }
 
 // Mistral refuses a user's message directly after a tool's result, and a conversation that ends with the
@@ -114,6 +145,8 @@ class MessageWriter {
     if (dialect_ == Dialect::kMistral || message.contains(schemas::kReasoningStateMember)) return true;
     if (has_thinking(message) || (renames_developer_ && is_developer(message))) return true;
     bool changed = false;
+    if (dialect_ == Dialect::kOpenai)
+      each_file(message, [&](const Json& file) { changed = changed || lacks_name_or_type(file); });
     each_place(message, [&](HistoryPlace place, const Json& object) {
       changed = changed || !is_kept(dialect_, place, object);
     });
@@ -133,6 +166,7 @@ class MessageWriter {
     if (state) OpenaiReasoningState::restore(*state, message);
     if (renames_developer_ && is_developer(message)) message["role"] = "system";
     if (dialect_ == Dialect::kMistral) move_files(message);
+    if (dialect_ == Dialect::kOpenai) each_file(message, complete_file);
   }
 
   bool changes_tool(const Json& tool) const {
@@ -192,7 +226,7 @@ class MessageWriter {
         part = {{"type", "file"}, {"file_id", id}};
         continue;
       }
-      const std::string_view url = text_of(*file, "file_url");
+      const std::string_view url = file_address(*file);
       Json moved = {{"type", "document_url"},
                     {"document_url", url.empty() ? document_uri(*file) : std::string(url)}};
       if (const Json* name = member(*file, "filename")) moved["document_name"] = *name;

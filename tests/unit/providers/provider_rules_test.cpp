@@ -170,6 +170,53 @@ TEST(Files, ATextInAnUnknownCharsetIsRefusedByItsName) {
     EXPECT_EQ(wire.error().code, base::Code::kBadRequest);
     EXPECT_NE(wire.error().message.find("'a.csv'"), std::string::npos) << wire.error().message;
   }
+TEST(Files, OpenaiAndAzureGetADataUriAndAName) {
+  const std::string uri = "data:application/pdf;base64,JVBERi0xLjQ=";
+  const Json whole = {{"file_data", uri}, {"filename", "a.pdf"}},
+             named = {{"file_data", uri}, {"filename", "document.pdf"}};
+  const std::vector<std::pair<Json, Json>> cases = {
+      {whole, whole},
+      {{{"file_data", "JVBERi0xLjQ="}, {"filename", "a.pdf"}}, whole},
+      {{{"file_data", uri}}, named},
+      {{{"file_data", "JVBERi0xLjQ="}}, named},
+      {{{"file_data", uri}, {"filename", ""}}, named},
+      {{{"file_data", "data:text/csv;base64,QUJD"}},
+       {{"file_data", "data:text/csv;base64,QUJD"}, {"filename", "document.csv"}}},
+      {{{"file_id", "file-1"}}, {{"file_id", "file-1"}}},
+  };
+  for (const Target& target : {kOpenai, target_of("azure", "gpt-4o", "http://x")}) {
+    for (const auto& [given, expected] : cases) {
+      EXPECT_EQ(sent_of(target, with_file(given))["messages"][0]["content"][0]["file"], expected) << given;
+      EXPECT_EQ(dropped_of(target, with_file(given)), "");
+    }
+  }
+  const Target own = target_of("openai", "m", "https://inference.example/v1");
+  EXPECT_EQ(sent_of(own, with_file(cases[3].first))["messages"][0]["content"][0]["file"], cases[3].first)
+      << "a server of one's own decides itself";
+}
+
+TEST(Files, ByUrlGoToTheProvidersThatFetchThem) {
+  const std::string url = "https://example.com/a.pdf";
+  for (const Json& file : {Json{{"file_url", url}}, Json{{"file_data", url}}}) {
+    const std::string body = with_file(file);
+    EXPECT_EQ(sent_of(kClaude, body)["messages"][0]["content"][0]["source"],
+              Json({{"type", "url"}, {"url", url}}));
+    EXPECT_EQ(sent_of(kGemini, body)["contents"][0]["parts"][0]["fileData"]["fileUri"], url);
+    EXPECT_EQ(sent_of(kMistral, body)["messages"][0]["content"][0]["document_url"], url);
+    EXPECT_EQ(sent_of(target_of("vllm", "m"), body)["messages"][0]["content"][0]["file"], file);
+    for (const Target& target : {kOpenai, target_of("azure", "gpt-4o", "http://x"),
+                                 target_of("xai", "grok-4"), target_of("groq", "m")}) {
+      const base::Error error = refused(target, body);
+      EXPECT_EQ(error.code, base::Code::kInvalidField) << target.name;
+      EXPECT_EQ(error.param, "messages.0.content.0");
+      EXPECT_NE(error.message.find("does not take files by URL"), std::string::npos) << error.message;
+    }
+  }
+  const std::string both = with_file({{"file_url", url}, {"file_id", "file-1"}});
+  EXPECT_EQ(sent_of(kOpenai, both)["messages"][0]["content"][0]["file"], Json({{"file_id", "file-1"}}));
+  EXPECT_EQ(dropped_of(kOpenai, both), "messages.file_url");
+}
+
 }
 
 // --- Tools ---

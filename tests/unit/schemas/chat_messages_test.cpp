@@ -91,6 +91,10 @@ TEST(ChatMessages, RefuseWrongShapesNamingTheirPlace) {
       {R"([{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA"}}]}])",
        "messages.0.content.0.input_audio.format", "missing"},
       {R"([{"role":"user","content":[{"type":"file","file":{}}]}])", "messages.0.content.0.file", "missing"},
+      {R"([{"role":"user","content":[{"type":"file","file":{"file_url":"ftp://e.org/a.pdf"}}]}])",
+       "messages.0.content.0.file.file_url", "url_parsing"},
+      {R"([{"role":"user","content":[{"type":"file","file":{"file_url":"https://u:p@e.org/a.pdf"}}]}])",
+       "messages.0.content.0.file.file_url", "url_parsing"},
       {R"([{"role":"user","content":[{"type":"thinking","thinking":[]}]}])", "messages.0.content.0.type",
        "literal_error"},
       {R"([{"role":"assistant","content":[{"type":"thinking"}]}])", "messages.0.content.0.thinking",
@@ -149,11 +153,13 @@ TEST(ChatMessages, WhatAProviderFetchesIsNamedByItsPlaceInTheRequest) {
   EXPECT_EQ(
       urls(R"("messages":[{"role":"user","content":[)"
            R"({"type":"file","file":{"file_data":"https://e.org/a.pdf","file_url":"https://e.org/b.pdf"}},)"
+           R"({"type":"file","file":{"file_url":"https://e.org/alone.pdf"}},)"
            R"({"type":"file","file":{"file_id":"HTTPS://e.org/c","filename":"https://e.org/not"}},)"
            R"({"type":"file","file":{"file_id":"file-1","file_data":"AAAA"}}]}])"),
       (List{"messages.0.content.0.file.file_data https://e.org/a.pdf",
             "messages.0.content.0.file.file_url https://e.org/b.pdf",
-            "messages.0.content.1.file.file_id HTTPS://e.org/c"}));
+            "messages.0.content.1.file.file_url https://e.org/alone.pdf",
+            "messages.0.content.2.file.file_id HTTPS://e.org/c"}));
   EXPECT_EQ(urls(R"("input":[{"role":"user","content":[{"type":"input_image","image_url":"https://e.org/a"},)"
                  R"({"type":"input_file","file_data":"AAAA","file_url":"https://e.org/b"}]},)"
                  R"({"type":"function_call","call_id":"c","name":"f","arguments":"{}"},)"
@@ -169,7 +175,8 @@ TEST(ChatInput, BecomesMessages) {
   EXPECT_EQ(
       told(R"("input":[{"role":"user","content":[{"type":"input_text","text":"t"},)"
            R"({"type":"input_image","image_url":"https://e.org/a","detail":"high"},)"
-           R"({"type":"input_file","file_data":"data:application/pdf;base64,AA","filename":"f"}]},)"
+           R"({"type":"input_file","file_data":"data:application/pdf;base64,AA","filename":"f"},)"
+           R"({"type":"input_file","file_url":"https://e.org/a.pdf"}]},)"
            R"({"type":"message","role":"assistant","id":"m","status":"completed",)"
            R"("content":[{"type":"output_text","text":"o"}]},)"
            R"({"type":"function_call","call_id":"a","name":"f","arguments":"{}"},)"
@@ -178,7 +185,8 @@ TEST(ChatInput, BecomesMessages) {
            R"({"type":"function_call_output","call_id":"b","output":[{"type":"input_text","text":"2"}]}])"),
       Json::parse(R"([{"role":"user","content":[{"type":"text","text":"t"},)"
                   R"({"type":"image_url","image_url":{"url":"https://e.org/a","detail":"high"}},)"
-                  R"({"type":"file","file":{"file_data":"data:application/pdf;base64,AA","filename":"f"}}]},)"
+                  R"({"type":"file","file":{"file_data":"data:application/pdf;base64,AA","filename":"f"}},)"
+                  R"({"type":"file","file":{"file_url":"https://e.org/a.pdf"}}]},)"
                   R"({"role":"assistant","content":[{"type":"text","text":"o"}],"tool_calls":[)"
                   R"({"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},)"
                   R"({"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]},)"
