@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 #include <span>
 #include <utility>
@@ -113,6 +114,27 @@ void each_file(Message& message, Visit&& visit) {
     if (!part.is_object() || text_of(part, "type") != "file") continue;
     if (auto* file = inner_object(part, "file")) visit(*file);
   }
+}
+
+bool is_system(const Json& message) { return text_of(message, "role") == "system"; }
+
+// Mistral takes system messages only at the beginning and after a user's message, and not at the end. Moves
+// the others behind the leading ones. True: there were some.
+bool move_system_messages(Json& messages) {
+  Json::array_t leading, moved, others;
+  for (Json& message : messages) {
+    const std::string_view before = others.empty() ? std::string_view() : text_of(others.back(), "role");
+    const bool may_stay = !is_system(message) || (before != "assistant" && before != "tool");
+    const bool is_leading = is_system(message) && others.empty();
+    (is_leading ? leading : may_stay ? others : moved).push_back(std::move(message));
+  }
+  const auto last = std::find_if_not(others.rbegin(), others.rend(), is_system).base();
+  std::move(last, others.end(), std::back_inserter(moved));
+  others.erase(last, others.end());
+  const bool has_moved = !moved.empty();
+  for (Json::array_t* each : {&moved, &others}) std::ranges::move(*each, std::back_inserter(leading));
+  messages = std::move(leading);
+  return has_moved;
 }
 
 // Mistral refuses a user's message directly after a tool's result, and a conversation that ends with the
@@ -308,8 +330,12 @@ std::string written_messages(const Target& target, const Json& messages, schemas
     if (writer.changes(message)) writer.rewrite(message);
   }
   if (changes_ids) fit_call_ids(*target.preset, copy);  // last: the states have the ids of the calls
-  if (target.preset->dialect == Dialect::kMistral) fit_mistral_order(copy);
   writer.add_report(dropped);
+  if (target.preset->dialect == Dialect::kMistral) {
+    if (move_system_messages(copy))
+      dropped.push_back({std::string(kMovedSystem), schemas::DroppedParam::How::kClamped});
+    fit_mistral_order(copy);
+  }
   return schemas::dump(copy);
 }
 

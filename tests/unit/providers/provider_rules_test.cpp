@@ -94,6 +94,47 @@ TEST(MessageOrder, ASystemMessageThatMovesToTheTopIsReported) {
   EXPECT_EQ(dropped_of(kOpenai, moved), "");
 }
 
+TEST(MessageOrder, MistralGetsSystemMessagesAtTheBeginningAndBehindUsersAlone) {
+  const auto conversation = [](const std::vector<std::string>& roles) {
+    Json messages = Json::array();
+    for (const std::string& role : roles) {
+      Json message = {{"role", role}, {"content", std::to_string(messages.size())}};
+      if (role == "tool") message["tool_call_id"] = "abcdefghi";
+      messages.push_back(std::move(message));
+    }
+    return Json{{"messages", std::move(messages)}}.dump();
+  };
+  const auto contents_of = [](const Json& messages) {
+    std::string text;
+    for (const Json& message : messages) text += message["content"].get<std::string>();
+    return text;
+  };
+  struct Case {
+    std::vector<std::string> roles;
+    std::string expected;
+  };
+  for (const Case& each :
+       std::vector<Case>{{{"system", "user", "assistant", "system", "user"}, "03124"},
+                         {{"user", "assistant", "developer", "system", "user"}, "23014"},
+                         {{"system", "user", "assistant", "tool", "system", "assistant", "user"}, "0412356"},
+                         {{"user", "assistant", "user", "system"}, "3012"},
+                         {{"user", "system", "system"}, "120"},
+                         {{"user", "assistant", "tool", "system", "user"}, "3012OK.4"}}) {
+    const std::string body = conversation(each.roles);
+    EXPECT_EQ(contents_of(sent_of(kMistral, body)["messages"]), each.expected);
+    EXPECT_EQ(dropped_of(kMistral, body), "messages.system;clamped") << each.expected;
+    EXPECT_EQ(dropped_of(kOpenai, body), "");
+  }
+  for (const std::vector<std::string>& roles :
+       std::vector<std::vector<std::string>>{{"system", "system", "user"},
+                                             {"user", "system", "user"},
+                                             {"user", "system", "assistant", "user"}}) {
+    const std::string body = conversation(roles);
+    EXPECT_EQ(roles_of(sent_of(kMistral, body)["messages"]), roles);
+    EXPECT_EQ(dropped_of(kMistral, body), "");
+  }
+}
+
 TEST(MessageOrder, TheRoleDeveloperIsSystemForLocalServers) {
   const std::string text =
       R"({"messages":[{"role":"developer","content":"d"},{"role":"user","content":"u"}]})";
@@ -129,47 +170,6 @@ TEST(Files, MistralGetsItsOwnParts) {
   EXPECT_EQ(part({{"file_data", "JVBERi0xLjQ="}}), Json({{"type", "document_url"}, {"document_url", uri}}));
 }
 
-base::Result<WireRequest> with_text_file(const std::string& bytes, const std::string& parameters) {
-  const std::string uri = "data:text/csv" + parameters + ";base64," + base::base64_encode(bytes);
-  return testing::translated(kClaude, with_file({{"file_data", uri}, {"filename", "a.csv"}}));
-}
-
-TEST(Files, TextsForClaudeAreConvertedToUtf8) {
-  const std::string german = "Straße;Müller 😀";
-  const std::string little("S\0\xDF\0\x3D\xD8\x00\xDE", 8), big("\0S\0\xDF\xD8\x3D\xDE\x00", 8);
-  const std::vector<std::pair<std::string, std::pair<std::string, std::string>>> cases = {
-      {german, {"", german}},
-      {german, {";charset=utf-8", german}},
-      {"\xEF\xBB\xBF" + german, {"", german}},
-      {"\xFF\xFE" + little, {"", "Sß😀"}},
-      {"\xFE\xFF" + big, {";charset=utf-16", "Sß😀"}},
-      {little, {";charset=UTF-16LE", "Sß😀"}},
-      {"Stra\xDF"
-       "e \x80",
-       {";charset=ISO-8859-1", "Straße €"}},
-      {"M\xFCller", {";header=present;charset=\"windows-1252\"", "Müller"}},
-  };
-  for (const auto& [bytes, expected] : cases) {
-    const auto wire = with_text_file(bytes, expected.first);
-    ASSERT_TRUE(wire.has_value()) << expected.first << wire.error().message;
-    EXPECT_EQ(Json::parse(wire->body)["messages"][0]["content"][0]["source"]["data"], expected.second)
-        << expected.first;
-  }
-}
-
-TEST(Files, ATextInAnUnknownCharsetIsRefusedByItsName) {
-  for (const auto& [bytes, parameters] :
-       std::vector<std::pair<std::string, std::string>>{{"Stra\xDF"
-                                                         "e",
-                                                         ""},
-                                                        {"\xFF\xFEx", ""},
-                                                        {std::string("\xFF\xFE\x3D\xD8", 4), ""},
-                                                        {"x", ";charset=ebcdic"}}) {
-    const auto wire = with_text_file(bytes, parameters);
-    ASSERT_FALSE(wire.has_value()) << parameters;
-    EXPECT_EQ(wire.error().code, base::Code::kBadRequest);
-    EXPECT_NE(wire.error().message.find("'a.csv'"), std::string::npos) << wire.error().message;
-  }
 TEST(Files, OpenaiAndAzureGetADataUriAndAName) {
   const std::string uri = "data:application/pdf;base64,JVBERi0xLjQ=";
   const Json whole = {{"file_data", uri}, {"filename", "a.pdf"}},
@@ -217,6 +217,47 @@ TEST(Files, ByUrlGoToTheProvidersThatFetchThem) {
   EXPECT_EQ(dropped_of(kOpenai, both), "messages.file_url");
 }
 
+base::Result<WireRequest> with_text_file(const std::string& bytes, const std::string& parameters) {
+  const std::string uri = "data:text/csv" + parameters + ";base64," + base::base64_encode(bytes);
+  return testing::translated(kClaude, with_file({{"file_data", uri}, {"filename", "a.csv"}}));
+}
+
+TEST(Files, TextsForClaudeAreConvertedToUtf8) {
+  const std::string german = "Straße;Müller 😀";
+  const std::string little("S\0\xDF\0\x3D\xD8\x00\xDE", 8), big("\0S\0\xDF\xD8\x3D\xDE\x00", 8);
+  const std::vector<std::pair<std::string, std::pair<std::string, std::string>>> cases = {
+      {german, {"", german}},
+      {german, {";charset=utf-8", german}},
+      {"\xEF\xBB\xBF" + german, {"", german}},
+      {"\xFF\xFE" + little, {"", "Sß😀"}},
+      {"\xFE\xFF" + big, {";charset=utf-16", "Sß😀"}},
+      {little, {";charset=UTF-16LE", "Sß😀"}},
+      {"Stra\xDF"
+       "e \x80",
+       {";charset=ISO-8859-1", "Straße €"}},
+      {"M\xFCller", {";header=present;charset=\"windows-1252\"", "Müller"}},
+  };
+  for (const auto& [bytes, expected] : cases) {
+    const auto wire = with_text_file(bytes, expected.first);
+    ASSERT_TRUE(wire.has_value()) << expected.first << wire.error().message;
+    EXPECT_EQ(Json::parse(wire->body)["messages"][0]["content"][0]["source"]["data"], expected.second)
+        << expected.first;
+  }
+}
+
+TEST(Files, ATextInAnUnknownCharsetIsRefusedByItsName) {
+  for (const auto& [bytes, parameters] :
+       std::vector<std::pair<std::string, std::string>>{{"Stra\xDF"
+                                                         "e",
+                                                         ""},
+                                                        {"\xFF\xFEx", ""},
+                                                        {std::string("\xFF\xFE\x3D\xD8", 4), ""},
+                                                        {"x", ";charset=ebcdic"}}) {
+    const auto wire = with_text_file(bytes, parameters);
+    ASSERT_FALSE(wire.has_value()) << parameters;
+    EXPECT_EQ(wire.error().code, base::Code::kBadRequest);
+    EXPECT_NE(wire.error().message.find("'a.csv'"), std::string::npos) << wire.error().message;
+  }
 }
 
 // --- Tools ---
