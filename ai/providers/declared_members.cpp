@@ -8,6 +8,7 @@
 
 #include "ai/providers/json_schema.h"
 #include "schemas/json/json_body.h"
+#include "schemas/json/json_tree.h"
 
 namespace millrace::providers {
 namespace {
@@ -63,12 +64,18 @@ class Renamer {
     return given == nullptr ? nullptr : referenced(root_, text_of(given));
   }
 
+  // Comparing large values takes steps, too. False if there are none left.
+  bool is_equal(const Json& listed, const Json& value) {
+    if (!count(1)) return false;
+    const bool may_be_large = listed.type() == value.type() && (value.is_structured() || value.is_string());
+    return (!may_be_large || count(schemas::tree_bytes(value) / kBytesPerStep)) && listed == value;
+  }
+
   bool lists_value(const Json& schema, const Json& value) {
-    if (const Json* only = member(schema, "const"); only != nullptr && *only != value) return false;
+    if (const Json* only = member(schema, "const"); only != nullptr && !is_equal(*only, value)) return false;
     const Json* listed = member(schema, "enum");
     if (listed == nullptr || !listed->is_array()) return true;
-    steps_ += listed->size();
-    return std::ranges::find(*listed, value) != listed->end();
+    return std::ranges::any_of(*listed, [&](const Json& each) { return is_equal(each, value); });
   }
 
   // Whether `value` may be of this alternative.
@@ -200,6 +207,7 @@ class Renamer {
     for (const char* keyword : {"contains", "unevaluatedItems"}) parts.add(member(schema, keyword));
   }
 
+  static constexpr std::size_t kBytesPerStep = 64;
   const MemberNames& names_;
   const Json& root_;
   const std::size_t steps_max_;

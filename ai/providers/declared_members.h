@@ -20,8 +20,8 @@ bool rename_members(const MemberNames& names, Json& object);
 // is reduced by the steps that were taken.
 bool rename_declared(const MemberNames& names, const Json& root, const Json& schema, Json& value,
                      std::size_t& steps_left);
-// Steps through schemas, members and listed values: for one value, and for all values of one request. Beyond
-// them, each member whose name is in `names` is renamed.
+// Steps through schemas, members and listed values (large ones take several): for one value, and for all
+// values of one request. Beyond them, each member whose name is in `names` is renamed.
 inline constexpr std::size_t kDeclaredStepsMax = 100'000;
 inline constexpr std::size_t kRequestDeclaredStepsMax = 10 * kDeclaredStepsMax;
 

@@ -96,5 +96,19 @@ TEST(HostileRequests, ManyPatternsOfMembersAreFollowedInLittleTime) {
   }
 }
 
+// Each comparison reads both values to their ends.
+TEST(HostileRequests, ManyComparisonsOfALargeValueAreMadeInLittleTime) {
+  Json large = Json::array(), parts = Json::array();
+  for (int i = 0; i < 100'000; ++i) large.push_back(0);
+  large = Json::array({std::move(large)});
+  for (int i = 0; i < 4'000; ++i) parts.push_back({{"$ref", "#/$defs/c"}, {"title", std::to_string(i)}});
+  Json schema = {{"properties", {{"größe", {{"type", "string"}}}, {"v", {{"anyOf", parts}}}}},
+                 {"$defs", {{"c", {{"const", large}, {"required", {"a"}}}}}}};
+  schema["default"] = {{"größe", "x"}, {"v", std::move(large)}};
+  for (const char* provider : {"anthropic", "gemini"}) {
+    translate_in_time(provider, {{"messages", Json::array({user()})}, {"tools", {tool("f", schema)}}}, 3);
+  }
+}
+
 }  // namespace
 }  // namespace millrace::providers::hostile_requests_test
