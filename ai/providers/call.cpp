@@ -8,6 +8,7 @@
 #include "ai/providers/split_character_joiner.h"
 #include "ai/providers/upstream_error.h"
 #include "ai/providers/wire_text.h"
+#include "platform/base/log.h"
 #include "platform/net/sse_reader.h"
 #include "schemas/chat/chat_tokens.h"
 
@@ -68,6 +69,11 @@ base::Error transport_error(const Target& target, const base::Error& error, Body
   base::Error named = base::error(error.code, std::string(shown_name(target)) + ": " + error.message);
   named.is_free = error.is_free || form == BodyForm::kError;
   return named;
+}
+
+base::Error reading_failed(const Target& target, const std::exception& broken) {
+  base::log_error("reply_translation_failed", {{"model", target.name}, {"error", broken.what()}});
+  return content_fault(target, "sent a reply that cannot be read");
 }
 
 namespace {
@@ -141,7 +147,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
       self->transfer_.reset();
       self->end_wait_.cancel();
       self->character_wait_.cancel();
-      if (!self->cancelled_) self->finish(self->outcome(reply));
+      if (!self->cancelled_) self->finish(self->safe_outcome(reply));
     };
     if (stream_ && handlers_.is_ready)
       callbacks.is_ready = [this] { return cancelled_ || is_over() || handlers_.is_ready(); };
@@ -238,7 +244,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     if (!error_) return await_end();
     client_.cancel(std::exchange(transfer_, nullptr));
     end_wait_.cancel();
-    finish(outcome(net::HttpReply()));
+    finish(safe_outcome(net::HttpReply()));
   }
 
   // Ends a finished completion whose upstream keeps the stream open. While reading is paused, the wait starts
@@ -247,7 +253,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     if (!transfer_) return;
     if (!is_over() && is_paused()) return await_end();
     client_.cancel(std::exchange(transfer_, nullptr));
-    if (!cancelled_) finish(outcome(net::HttpReply()));
+    if (!cancelled_) finish(safe_outcome(net::HttpReply()));
   }
 
   bool collect(std::string_view bytes) {
@@ -263,7 +269,12 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
 
   void on_event(const net::SseEvent& event) {
     if (error_ || cancelled_ || is_over()) return;
-    if (base::Status status = reader_->read(event, pieces_); !status) fail_with(status.error());
+    const auto read = [&] { return reader_->read(event, pieces_); };
+    if (base::Status status = read_safely(target_, read); !status) fail_with(status.error());
+  }
+
+  base::Result<schemas::ChatReply> safe_outcome(const base::Result<net::HttpReply>& reply) {
+    return read_safely(target_, [&] { return outcome(reply); });
   }
 
   base::Result<schemas::ChatReply> outcome(const base::Result<net::HttpReply>& reply) {
@@ -296,7 +307,8 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   base::Result<schemas::ChatReply> whole_reply() {
     is_unparsed_ = !stream_ && handlers_.on_unparsed && body_.size() > CallHandlers::kParsedOnLoopMax;
     if (is_unparsed_) return schemas::ChatReply();
-    base::Result<schemas::ChatReply> reply = translation_.chat_reply(target_, body_);
+    base::Result<schemas::ChatReply> reply =
+        read_safely(target_, [&] { return translation_.chat_reply(target_, body_); });
     is_rejected_ = !reply;
     if (reply && stream_) handlers_.on_pieces(pieces_of(*reply));
     return reply;

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,6 +30,18 @@ base::Error event_too_long(const Target& target, std::size_t bytes_max);
 // reply; a reply with an error status is free, even if it is incomplete.
 base::Error transport_error(const Target& target, const base::Error& error, BodyForm form,
                             std::size_t bytes_max);
+
+// An exception while a reply was read: a fault of the gateway, which is logged and fails this answer alone.
+base::Error reading_failed(const Target& target, const std::exception& fault);
+// The result of `read`, which reads what an upstream has sent.
+template <class Read>
+auto read_safely(const Target& target, Read&& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const std::exception& fault) {
+    return reading_failed(target, fault);
+  }
+}
 
 // Bounds for the data that an upstream may send.
 struct CallLimits {

@@ -88,7 +88,8 @@ class MediaCall final : public Call, public std::enable_shared_from_this<MediaCa
 
   void on_event(const net::SseEvent& event) {
     if (failed_ || cancelled_) return;
-    if (base::Status status = handlers_.on_event(event); !status) failed_ = status.error();
+    const auto read = [&] { return handlers_.on_event(event); };
+    if (base::Status status = read_safely(target_, read); !status) failed_ = status.error();
   }
 
   base::Result<std::string> outcome(const base::Result<net::HttpReply>& reply) {

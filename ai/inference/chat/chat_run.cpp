@@ -103,6 +103,7 @@ net::Task<std::optional<ReplyOrError>> ChatRunImpl::prepare_attempts() {
   base::Result<ReplySchema::Ptr> schema = ReplySchema::Ptr();
   if (request_->body.contains("response_format") || request_->body.contains("tools")) {
     const bool is_large = schemas::tree_bytes(request_->body) > kSmallJson;
+    schema = net::work_failed();
     net::Task<void> read = net::run_on_pool(shared_->loop, shared_->pool, is_large,
                                             [&] { schema = ReplySchema::of(request_->body); });
     co_await read;

@@ -278,7 +278,7 @@ base::Error FallbackExecutor::skip_open_target(const TargetCall& target_call) co
 // long.
 net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCall& target_call, WirePtr& wire,
                                                                        std::optional<Breaker::Pass>& pass) {
-  base::Result<providers::WireRequest> written = providers::WireRequest();
+  base::Result<providers::WireRequest> written = net::work_failed();
   if (large_) {
     net::Task<void> write = run_on_pool(true, [&] { written = prepare(target_call); });
     co_await write;
@@ -357,8 +357,12 @@ net::Task<std::optional<ReplyOrError>> FallbackExecutor::exchange(TargetCall& ta
 net::Task<void> FallbackExecutor::read_on_pool(TargetCall& target_call, ReplyOrError& reply) {
   const std::string body = std::exchange(target_call.unparsed_body, {});
   const providers::Target& target = target_call.candidate.row->target;
+  reply = net::work_failed();
   net::Task<void> read = run_on_pool(true, [&] {
-    reply = providers::translation(target.preset->family).chat_reply(target, body);
+    const auto translate = [&] {
+      return providers::translation(target.preset->family).chat_reply(target, body);
+    };
+    reply = providers::read_safely(target, translate);
     if (!reply) target_call.failed_usage = providers::rejected_usage(target, body);
   });
   co_await read;
@@ -373,7 +377,7 @@ net::Task<void> FallbackExecutor::enforce_schema(TargetCall& target_call, ReplyO
   const ChatReply streamed = target_call.collected ? target_call.collected->take() : ChatReply();
   const bool is_part = target_call.turn && target_call.turn->is_continued();
   const ChatReply& answer = options_.stream || is_part ? streamed : *reply;
-  base::Status fits;
+  base::Status fits = net::work_failed();
   net::Task<void> check = run_on_pool(options_.schema->steps(checked_bytes(answer)) > kSmallJson,
                                       [&] { fits = options_.schema->check(answer, target_call.checked); });
   co_await check;

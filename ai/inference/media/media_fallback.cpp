@@ -103,6 +103,7 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
   const providers::Target& target = part.candidate.row->target;
   base::Result<providers::WireRequest> wire = providers::WireRequest();
   if (!is_mock(part.candidate)) {
+    wire = net::work_failed();
     net::Task<void> write = run_on_pool([&] { wire = media_request_.write(target, part.number); });
     co_await write;
   }
@@ -173,7 +174,7 @@ void MediaFallbackExecutor::charge_broken_call(Part& part) {
 
 net::Task<base::Status> MediaFallbackExecutor::answer(Part& part, providers::WireRequest wire) {
   const providers::Target& target = part.candidate.row->target;
-  base::Status status;
+  base::Status status = net::work_failed();
   if (is_mock(part.candidate)) {
     net::Task<void> work = run_on_pool([&] { status = media_request_.mock(target, part.number); });
     co_await work;
@@ -183,7 +184,7 @@ net::Task<base::Status> MediaFallbackExecutor::answer(Part& part, providers::Wir
   base::Result<std::string> body = co_await call;
   if (!body) co_return body.error();
   net::Task<void> read = run_on_pool([&] {
-    status = media_request_.read(target, part.number, *body);
+    status = providers::read_safely(target, [&] { return media_request_.read(target, part.number, *body); });
     if (!status) part.failed_usage = providers::rejected_usage(target, *body);
   });
   co_await read;

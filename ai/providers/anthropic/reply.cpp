@@ -311,7 +311,7 @@ class AnthropicStream final : public StreamReader {
 
   void open(const Json& event, std::vector<schemas::ChatPiece>& out) {
     const Json* given = member(event, "content_block");
-    if (given == nullptr) return;
+    if (given == nullptr || !given->is_object()) return;
     Block& block = blocks_[integer_of(event, "index").value_or(0)];
     block = {};
     block.type = text_of(*given, "type");

@@ -108,7 +108,9 @@ void MessageReader::read_content(Json& content, schemas::ChatPiece& piece) {
       piece.reasoning += text;
     } else {
       part["type"] = type;
-      piece.extra["content_parts"].push_back(std::move(part));
+      Json& parts = piece.extra["content_parts"];
+      if (!parts.is_array()) parts = Json::array();  // the upstream's own member of this name
+      parts.push_back(std::move(part));
     }
   }
 }

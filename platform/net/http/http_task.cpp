@@ -1,7 +1,10 @@
 #include "platform/net/http/http_task.h"
 
+#include <exception>
 #include <memory>
 #include <utility>
+
+#include "platform/base/log.h"
 
 namespace millrace::net {
 
@@ -16,19 +19,36 @@ Task<bool> pause(Loop& loop, std::chrono::milliseconds time, Cancel& cancel) {
   co_return passed.has_value();
 }
 
+base::Error work_failed() {
+  return base::error(base::Code::kInternal,
+                     "The request could not be processed: look for `pool_task_failed` in the server's log");
+}
+
+namespace {
+
+void run_logged(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& fault) {
+    base::log_error("pool_task_failed", {{"what", fault.what()}});
+  }
+}
+
+}  // namespace
+
 Task<void> run_on_pool(Loop& loop, base::Pool& pool, bool is_large, std::function<void()> work) {
   if (!is_large) {
-    work();
+    run_logged(work);
     co_return;
   }
   Awaited<bool>::Begin begin = [&](std::function<void(bool)> done) {
     const auto callback = std::make_shared<std::function<void(bool)>>(std::move(done));
     const bool taken = pool.post_reply(base::Pool::Queue::kLarge, [&loop, &work, callback] {
-      work();
+      run_logged(work);
       loop.post([callback] { (*callback)(true); });
     });
     if (taken) return;
-    work();
+    run_logged(work);
     (*callback)(true);
   };
   Awaited<bool> wait(std::move(begin));

@@ -19,10 +19,13 @@ inline base::Error cancelled() { return base::error(base::Code::kJobCancelled, "
 // Waits for `time`. False: `cancel` was requested first.
 Task<bool> pause(Loop& loop, std::chrono::milliseconds time, Cancel& cancel);
 
+// What a result is until `work` of run_on_pool has set it. `work` may throw.
+base::Error work_failed();
+
 // Runs `work` in the pool's queue for large tasks if `is_large`, even if that queue is full: the number of
 // running requests bounds it, and some tasks read files, which a loop must not do. Otherwise, or if the pool
 // is closed, runs `work` at once. Returns only after the work, even when cancelled, so that everything it
-// uses stays valid. Loop thread.
+// uses stays valid. An exception of `work` is logged; it sets no result then. Loop thread.
 Task<void> run_on_pool(Loop& loop, base::Pool& pool, bool is_large, std::function<void()> work);
 
 // Starts a call that returns its result through `done`, at most once, on the loop's thread. Returns a

@@ -1,6 +1,7 @@
 #include "platform/net/task.h"
 
 #include <future>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -184,6 +185,23 @@ TEST(Cancellable, ReturnsTheReplyAndACancelAbandonsAServerThatNeverResponds) {
   });
   ASSERT_FALSE(cancelled);
   EXPECT_EQ(base::Code::kJobCancelled, cancelled.error().code);
+}
+
+TEST(RunOnPool, WorkThatThrowsEndsTheWait) {
+  Loop loop("test");
+  base::Pool pool({.threads = 1});
+  for (const bool is_large : {true, false}) {
+    const base::Status status = on_loop<base::Status>(loop, [&]() -> Task<base::Status> {
+      base::Status result = work_failed();
+      Task<void> work =
+          run_on_pool(loop, pool, is_large, [] { throw std::runtime_error("type must be array"); });
+      co_await work;
+      co_return result;
+    });
+    ASSERT_FALSE(status);
+    EXPECT_EQ(base::Code::kInternal, status.error().code);
+  }
+  pool.close();
 }
 
 }  // namespace

@@ -181,6 +181,16 @@ TEST(AnthropicStream, APausedTurnHasAllItsBlocksAsItsState) {
   EXPECT_EQ(collected(paused(true, {kStart, end("pause_turn"), kStop})).finish, "length");
 }
 
+TEST(AnthropicStream, ABlockThatIsNoObjectIsIgnored) {
+  for (const char* block : {R"("x")", "5", "null", "[1]"}) {
+    const Received all = collected(
+        paused(true, {kStart, open(0, block), add(0, R"({"type":"input_json_delta","partial_json":"{}"})"),
+                      add(0, R"({"type":"citations_delta","citation":{"url":"https://a.example"}})"),
+                      close(0), end("end_turn"), kStop}));
+    EXPECT_EQ(all.finish, "stop") << block;
+  }
+}
+
 TEST(AnthropicStream, ArgumentsThatAreCutOffStayAsTheyAre) {
   const Received all =
       collected(stream({kStart, open(0, R"({"type":"tool_use","id":"t1","name":"f","input":{}})"),

@@ -1,4 +1,5 @@
 #include <optional>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 
@@ -357,6 +358,15 @@ TEST_F(Calls, ACompressedReplyCountsAsWhatItBecomes) {
   limits_.reply_bytes_max = 65'536;
   EXPECT_EQ("openai/gpt-4o sent a response that is not a reply of its API",
             reply_of(upstream, false).error().message);
+}
+
+TEST(ReadSafely, AnExceptionIsAFaultOfThisAnswer) {
+  const Target target = target_of("openai", "gpt-4o");
+  const Reply reply = read_safely(target, []() -> Reply { throw std::runtime_error("type must be array"); });
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(Code::kUpstream, reply.error().code);
+  EXPECT_TRUE(reply.error().is_content_fault);
+  EXPECT_EQ("openai/gpt-4o sent a reply that cannot be read", reply.error().message);
 }
 
 }  // namespace

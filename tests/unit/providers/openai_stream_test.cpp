@@ -353,5 +353,13 @@ TEST(OpenaiStream, WhateverTheMembersAreNothingThrows) {
   EXPECT_FALSE(read_stream(openai(), events_of({R"({"choices":[{"index":100000,"delta":{}}]})"})).status);
 }
 
+TEST(OpenaiStream, AnUpstreamsMemberOfTheNameOfOurListOfPartsIsReplaced) {
+  const std::string event =
+      R"({"choices":[{"index":0,"delta":{"content_parts":"x"},"message":{"content":[{"type":"image"}]}}]})";
+  const Streamed read = read_stream(openai(), events_of({event}));
+  ASSERT_TRUE(read.status) << read.status.error().message;
+  EXPECT_EQ(read.pieces.at(0).extra["content_parts"], Json::parse(R"([{"type":"image"}])"));
+}
+
 }  // namespace
 }  // namespace millrace::providers::openai_stream_test
