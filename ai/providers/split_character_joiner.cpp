@@ -10,6 +10,13 @@
 namespace millrace::providers {
 namespace {
 
+// The hash of a text (FNV-1a) that is `more` behind the one of `hash`.
+std::uint64_t hash_with(std::uint64_t hash, std::string_view more) {
+  for (const char c : more) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return hash;
+}
+constexpr std::uint64_t kEmptyHash = 0xcbf29ce484222325U;
+
 std::string numbered(std::int64_t number) { return "#" + std::to_string(number); }
 
 std::string indexed(const Json& node) {
@@ -24,17 +31,19 @@ std::string positioned(const Json& element, std::size_t position) {
   return has_place ? std::string() : numbered(static_cast<std::int64_t>(position));
 }
 
-// Calls `visit` for each text and its place: the names of the members that lead to it. Choices, blocks and
-// calls are told apart by their index, thoughts of Gemini by their mark.
+// Calls `visit` for each text and the hash of its place: the names of the members that lead to it. Choices,
+// blocks and calls are told apart by their index, thoughts of Gemini by their mark.
 template <class Visit>
-void each_text(Json& node, const std::string& place, Visit&& visit) {
+void each_text(Json& node, std::uint64_t place, Visit&& visit) {
   if (auto* text = node.get_ptr<std::string*>()) {
     visit(place, *text);
   } else if (node.is_array()) {
-    for (std::size_t i = 0; i < node.size(); ++i) each_text(node[i], place + positioned(node[i], i), visit);
+    for (std::size_t i = 0; i < node.size(); ++i)
+      each_text(node[i], hash_with(place, positioned(node[i], i)), visit);
   } else if (node.is_object()) {
-    const std::string here = place + indexed(node) + (is_true(member(node, "thought")) ? "!." : ".");
-    for (auto& [name, value] : node.items()) each_text(value, here + name, visit);
+    const std::uint64_t here =
+        hash_with(hash_with(place, indexed(node)), is_true(member(node, "thought")) ? "!." : ".");
+    for (auto& [name, value] : node.items()) each_text(value, hash_with(here, name), visit);
   }
 }
 
@@ -59,7 +68,7 @@ void SplitCharacterJoiner::take(const net::SseEvent& event) {
 // `tree`, of that event, has changed.
 bool SplitCharacterJoiner::join(Json& tree) {
   bool is_changed = false;
-  each_text(tree, "", [&](const std::string& place, std::string& text) {
+  each_text(tree, kEmptyHash, [&](std::uint64_t place, std::string& text) {
     if (text.empty()) return;
     if (const auto found = incomplete_.find(place); found != incomplete_.end()) {
       std::string& before = *found->second.text;

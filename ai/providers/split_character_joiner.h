@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -44,8 +45,9 @@ class SplitCharacterJoiner {
 
   std::function<void(const net::SseEvent&)> out_;
   std::vector<Held> held_;
-  std::size_t first_ = 0;                         // the number of the first event in `held_`
-  std::map<std::string, Incomplete> incomplete_;  // texts that end with an incomplete character, by place
+  std::size_t first_ = 0;  // the number of the first event in `held_`
+  // Texts that end with an incomplete character, by the hash of their place: places may be long.
+  std::map<std::uint64_t, Incomplete> incomplete_;
   std::size_t bytes_ = 0;
 };
 

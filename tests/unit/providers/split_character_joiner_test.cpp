@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "platform/base/utf8.h"
+#include "tests/support/cpu_time.h"
 
 namespace millrace::providers::split_character_joiner_test {
 namespace {
@@ -166,6 +167,15 @@ TEST(SplitCharacterJoiner, HoldsBoundedEventsAndBytes) {
   Joined large;
   large.take(delta(0, "content", std::string(SplitCharacterJoiner::kHeldBytesMax, 'x') + R"(\ud83d)"));
   EXPECT_FALSE(large.joiner.is_holding());
+}
+
+TEST(SplitCharacterJoiner, ManyBrokenTextsBehindALongNameNeedLittleTimeAndMemory) {
+  std::string text = "{\"" + std::string(1u << 20, 'n') + R"(":[)";
+  for (int i = 0; i < 20'000; ++i) text.append(i == 0 ? "" : ",").append("\"\xf0\"");
+  text += "]}";
+  Joined all;
+  EXPECT_LT(support::cpu_seconds([&] { all.take(text); }), 2);
+  EXPECT_EQ(all.end().size(), 1u);
 }
 
 }  // namespace
