@@ -265,8 +265,10 @@ const Json& SchemaTree::flat(const Json& schema, Json& store) {
   store = Json::object();
   RestrictedSchema merged(store);
   const auto add = [&](const Json& part) {
-    const bool is_open = std::ranges::find(path_, &part) != path_.end();
-    if (is_open || path_.size() >= kPathMax || ++steps_ > kStepsMax || !may_copy(part)) return;
+    if (std::ranges::find(path_, &part) != path_.end()) return;
+    const bool is_beyond = path_.size() >= kPathMax || ++steps_ > kStepsMax || !may_copy(part);
+    has_lost_ = has_lost_ || is_beyond;
+    if (is_beyond) return;
     path_.push_back(&part);
     Json inner;
     merged.add(flat(part, inner));
@@ -274,15 +276,16 @@ const Json& SchemaTree::flat(const Json& schema, Json& store) {
   };
   for (const auto& [name, value] : schema.items()) {
     if (name == "$ref") {
-      if (const Json* referred = target(schema)) add(*referred);
+      const Json* referred = target(schema);
+      has_lost_ = has_lost_ || referred == nullptr;
+      if (referred != nullptr) add(*referred);
     } else if (name == "allOf") {
       std::ranges::for_each(value, add);
-    } else if (RestrictedSchema::merges(name)) {
-      merged.add(name, value);
     } else {
-      store[name] = value;
+      merged.replace(name, value);
     }
   }
+  has_lost_ = has_lost_ || merged.has_lost();
   return store;
 }
 
@@ -327,6 +330,7 @@ Json SchemaTree::fold(const Json& schema, int depth) {
   for (const std::string_view word : kUnionKeywords) {
     const Json* given = member(made, word);
     if (given == nullptr) continue;
+    has_lost_ = true;
     std::vector<Json> parts;
     for (const Json& each : *given) {
       if (depth >= kFoldDepthMax || ++steps_ > kStepsMax || !may_copy(each)) {
@@ -344,7 +348,7 @@ Json SchemaTree::fold(const Json& schema, int depth) {
 
 Json SchemaTree::object_root(const Json& schema) {
   Json made = fold(schema, 0);
-  for (const char* word : {"not", "enum", "const"}) made.erase(word);
+  for (const char* word : {"not", "enum", "const"}) has_lost_ = made.erase(word) > 0 || has_lost_;
   made["type"] = "object";
   if (!made.contains("properties")) made["properties"] = Json::object();
   return made;
@@ -355,12 +359,23 @@ bool has_union_root(const Json& schema) {
                              [&](const char* word) { return schema.contains(word); });
 }
 
-Json object_schema(const Json& schema) {
+namespace {
+
+Json folded_root(const Json& schema, bool& has_lost) {
   Json valid = valid_schema(schema);
-  if (has_union_root(valid)) define_targets(valid, true);
-  Json made = SchemaTree(valid).object_root(valid);
-  drop_lost_references(made);
+  const bool is_whole = !has_union_root(valid) || define_targets(valid, true);
+  SchemaTree tree(valid);
+  Json made = tree.object_root(valid);
+  const bool has_dropped = drop_lost_references(made);
+  has_lost = has_lost || !is_whole || tree.has_lost() || has_dropped;
   return made;
+}
+
+}  // namespace
+
+Json object_schema(const Json& schema) {
+  bool has_lost = false;
+  return folded_root(schema, has_lost);
 }
 
 namespace {
@@ -387,10 +402,10 @@ std::string_view complete_object_schema(Json& schema) {
   return {};
 }
 
-Json strict_object_schema(const Json* parameters) {
+Json strict_object_schema(const Json* parameters, bool& is_loosened) {
   const Json none = {{"properties", Json::object()}};
   const Json& schema = parameters != nullptr ? *parameters : none;
-  Json made = object_schema(schema);
+  Json made = folded_root(schema, is_loosened);
   const Json* properties = member(schema, "properties");
   const bool is_empty = properties != nullptr && properties->is_object() && properties->empty();
   if (is_empty && made["properties"].empty()) made.emplace("additionalProperties", false);

@@ -73,6 +73,9 @@ class SchemaTree {
   // What the schema's $ref leads to, as a valid schema; the same one each time. Null: it has none, or it
   // leads nowhere. It lives as long as this.
   const Json* target(const Json& schema);
+  // True if `flat` or `object_root` has left out a demand: two values of a keyword that are not merged, a
+  // reference that leads nowhere, what an alternative alone demands, or what is beyond the bounds.
+  bool has_lost() const { return has_lost_; }
   // Counts a schema that is copied. False: there were too many.
   bool may_copy(const Json& schema);
   // The schema of the objects that `schema` accepts, without $ref, anyOf, oneOf, allOf, not and enum at its
@@ -85,6 +88,7 @@ class SchemaTree {
   const Json& root_;
   int steps_ = 0;
   std::size_t bytes_ = 0;
+  bool has_lost_ = false;
   std::map<const Json*, Json> targets_;  // a reference may lead to what is no schema, such as a default
   std::vector<const Json*> path_;        // of the references that are being followed
 };
@@ -93,8 +97,8 @@ class SchemaTree {
 // references that lead nowhere.
 Json object_schema(const Json& schema);
 // The same for a strict tool. Without `parameters`, or if their `properties` are empty and they have no rule
-// for others, it has no arguments.
-Json strict_object_schema(const Json* parameters);
+// for others, it has no arguments. `is_loosened` becomes true if a demand was left out.
+Json strict_object_schema(const Json* parameters, bool& is_loosened);
 // Completes the schema of a tool that a server lists: valid, of the type object and with `properties`. An
 // empty list stands for an empty object, as some languages write it. Returns why it is no schema of an
 // object; empty: it is one.

@@ -73,7 +73,9 @@ void RestrictedSchema::add(std::string_view keyword, const Json& value) {
   if (found == schema_.end()) {
     schema_[std::string(keyword)] = value;
   } else if (keyword == "type") {
-    if (Json types = common_types(*found, value); !types.empty()) *found = std::move(types);
+    Json types = common_types(*found, value);
+    has_lost_ = has_lost_ || types.empty();
+    if (!types.empty()) *found = std::move(types);
   } else if (keyword == "properties" || keyword == "$defs" || keyword == "definitions") {
     for (const auto& [each, part] : value.items()) restrict_member(*found, each, part);
   } else if (keyword == "required") {
@@ -83,7 +85,22 @@ void RestrictedSchema::add(std::string_view keyword, const Json& value) {
     }
   } else if (keyword == "enum") {
     restrict_values(*found, value);
+  } else {
+    note_loss(keyword, *found, value);
   }
+}
+
+void RestrictedSchema::replace(std::string_view keyword, const Json& value) {
+  const auto found = schema_.find(keyword);
+  if (merges(keyword) || found == schema_.end()) return add(keyword, value);
+  note_loss(keyword, *found, value);
+  *found = value;
+}
+
+void RestrictedSchema::note_loss(std::string_view name, const Json& earlier, const Json& value) {
+  const SchemaKeyword* keyword = schema_keyword(name);
+  const bool demands = keyword != nullptr && !keyword->is_note;
+  has_lost_ = has_lost_ || (demands && earlier != value);
 }
 
 void RestrictedSchema::restrict_values(Json& values, const Json& more) {
@@ -92,12 +109,17 @@ void RestrictedSchema::restrict_values(Json& values, const Json& more) {
   for (const Json& each : more) {
     if (values_->has(each)) common.add(each);
   }
+  has_lost_ = has_lost_ || common.is_empty();
   if (common.is_empty()) return;
   values = common_values(values, common);
   values_ = std::move(common);
 }
 
-void restrict_schema(Json& schema, const Json& more) { RestrictedSchema(schema).add(more); }
+bool restrict_schema(Json& schema, const Json& more) {
+  RestrictedSchema restricted(schema);
+  restricted.add(more);
+  return restricted.has_lost();
+}
 
 namespace {
 

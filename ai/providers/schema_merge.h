@@ -36,15 +36,21 @@ class RestrictedSchema {
   static bool merges(std::string_view keyword);
   void add(const Json& more);
   void add(std::string_view keyword, const Json& value);
+  // The same; of a keyword that is not merged, the value replaces the earlier one.
+  void replace(std::string_view keyword, const Json& value);
+  // True if a demand was left out.
+  bool has_lost() const { return has_lost_; }
 
  private:
+  void note_loss(std::string_view keyword, const Json& earlier, const Json& value);
   void restrict_values(Json& values, const Json& more);
 
   Json& schema_;
   std::optional<KnownValues> required_, values_;  // those of `schema_`; nullopt: not read yet
+  bool has_lost_ = false;
 };
-// The same for one schema.
-void restrict_schema(Json& schema, const Json& more);
+// The same for one schema. True: a demand was left out.
+bool restrict_schema(Json& schema, const Json& more);
 
 // A property as one of several alternatives demands it.
 class UnitedProperty {

@@ -36,7 +36,7 @@ class SubsetWriter {
     return made;
   }
 
-  bool is_loosened() const { return is_loosened_; }
+  bool is_loosened() const { return is_loosened_ || tree_.has_lost(); }
   bool is_open() const { return subset_.is_closed && is_open_; }
 
  private:
@@ -137,7 +137,7 @@ class SubsetWriter {
       Json store;
       Json part = tree_.flat(each, store);
       if (!part.is_object()) part = Json::object();
-      restrict_schema(part, base);
+      is_loosened_ = restrict_schema(part, base) || is_loosened_;
       parts.push_back(std::move(part));
     }
     schema = std::move(notes);

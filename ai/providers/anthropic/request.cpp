@@ -288,14 +288,16 @@ Json tool_block(const FunctionTool& tool, const ClaudeModel& model, Parameters& 
                 bool& is_loosened) {
   if (tool.parameters != nullptr && has_union_root(*tool.parameters)) report.clamped("tools");
   const bool is_strict = tool.strict && model.supports_formats();
-  Json schema = is_strict ? strict_object_schema(tool.parameters)
+  bool has_lost = false;
+  Json schema = is_strict ? strict_object_schema(tool.parameters, has_lost)
                           : object_schema(tool.parameters != nullptr ? *tool.parameters : Json::object());
   Json made = {{"name", tool.name}};
   std::optional<SubsetSchema> strict;
   if (is_strict) strict = anthropic_strict_schema(schema);
   if (strict && !budget.admit_tool(strict->schema)) strict.reset();
-  if (tool.strict && (!strict || strict->is_loosened)) report.clamped("tools");
-  is_loosened = is_loosened || (is_strict && (!strict || strict->is_loosened));
+  has_lost = has_lost || !strict || strict->is_loosened;
+  if (tool.strict && has_lost) report.clamped("tools");
+  is_loosened = is_loosened || (is_strict && has_lost);
   made["input_schema"] = strict ? std::move(strict->schema) : std::move(schema);
   if (!tool.description.empty()) made["description"] = tool.description;
   if (tool.cache_control != nullptr) made["cache_control"] = *tool.cache_control;

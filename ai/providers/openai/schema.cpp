@@ -234,8 +234,8 @@ SchemaFit fit_tool_schema(Dialect dialect, Json& function) {
   const auto parameters = function.find("parameters");
   SchemaFit fit;
   if (has_strict && is_strict) {
-    Json schema = strict_object_schema(member(function, "parameters"));
-    fit.is_loosened = fit_strict(schema, function["strict"]);
+    Json schema = strict_object_schema(member(function, "parameters"), fit.is_loosened);
+    fit.is_loosened = fit_strict(schema, function["strict"]) || fit.is_loosened;
     fit.is_clamped = fit.is_loosened || (parameters != function.end() && has_union_root(*parameters));
     function["parameters"] = std::move(schema);
   } else if (parameters == function.end()) {

@@ -268,5 +268,33 @@ TEST(OpenaiSchema, OddFormsAreSentAsTheyCame) {
   }
 }
 
+TEST(OpenaiSchema, DemandsThatCannotBeMergedAreChecked) {
+  const auto with = [](const char* schema) { return object({{"a", Json::parse(schema)}}); };
+  for (
+      const char* lossy :
+      {R"({"allOf":[{"type":"string","pattern":"^a"},{"pattern":"b$"}]})",
+       R"({"type":"string","pattern":"^a","allOf":[{"pattern":"b$"}]})",
+       R"({"allOf":[{"type":"string","pattern":"^a"}],"pattern":"b$"})",
+       R"({"type":"integer","allOf":[{"minimum":1},{"minimum":2}]})",
+       R"({"allOf":[{"anyOf":[{"type":"string"},{"type":"integer"}]},{"anyOf":[{"type":"string"},{"type":"null"}]}]})",
+       R"({"allOf":[{"type":"string","enum":["a"]},{"enum":["b"]}]})",
+       R"({"type":"string","pattern":"^a","anyOf":[{"type":"string","pattern":"b$"},{"type":"string"}]})",
+       R"({"allOf":[{"type":"string"},{"$ref":"https://elsewhere.example/s"}]})"}) {
+    const WireRequest tool = with_tool("openai", with(lossy));
+    EXPECT_TRUE(tool.loosened_tools) << lossy;
+    EXPECT_EQ(reported(tool), "tools;clamped") << lossy;
+    const WireRequest answer =
+        with_format("openai", {{"name", "n"}, {"strict", true}, {"schema", with(lossy)}});
+    EXPECT_EQ(reported(answer), "response_format;clamped") << lossy;
+  }
+  for (const char* mergeable : {R"({"allOf":[{"type":"string","pattern":"^a"},{"pattern":"^a"}]})",
+                                R"({"allOf":[{"type":"string","title":"t"},{"title":"u","pattern":"^a"}]})",
+                                R"({"allOf":[{"type":"string","enum":["a","b"]},{"enum":["b"]}]})"}) {
+    const WireRequest tool = with_tool("openai", with(mergeable));
+    EXPECT_FALSE(tool.loosened_tools) << mergeable;
+    EXPECT_EQ(reported(tool), "") << mergeable;
+  }
+}
+
 }  // namespace
 }  // namespace millrace::providers::openai_schema_test
