@@ -118,17 +118,17 @@ def test_a_client_that_sends_back_the_documented_members_alone_loses_nothing(ope
 @pytest.mark.parametrize("provider", ["vllm", "xai", "groq", "openrouter", "mistral"])
 def test_a_conversation_gets_its_own_reasoning_alone(opened, upstream, provider, stream):
     gateway = opened(provider, model="openai/gpt-oss-120b")
-    asked = {name: [{"role": "system", "content": name}, {"role": "user", "content": "yes"}] for name in ("Alice", "Bob")}
-    for name, messages in asked.items():
+    conversations = {name: [{"role": "system", "content": name}, {"role": "user", "content": "yes"}] for name in ("Alice", "Bob")}
+    for name, messages in conversations.items():
         upstream.reply(turn(stream, CALL, reasoning_content=f"{name} thinks"))
         assert post_chat(gateway, stream=stream, tools=TOOLS, messages=messages).status == 200
     call = {**CALL, "function": {"name": "f", "arguments": " { } "}}
-    for name, messages in asked.items():
+    for name, messages in conversations.items():
         upstream.reply(openai_replies.completion("Hello"))
         message = {"role": "assistant", "content": None, "tool_calls": [call]}
         assert content_of(post_chat(gateway, tools=TOOLS, messages=[*messages, *history(message)[1:]])) == "Hello"
         sent = json.dumps(upstream.requests[-1].json)
-        assert [other for other in asked if f"{other} thinks" in sent] == [name]
+        assert [other for other in conversations if f"{other} thinks" in sent] == [name]
 
 
 @WHOLE_OR_STREAM
@@ -185,7 +185,7 @@ def test_the_clients_own_reasoning_is_kept(opened, upstream, own):
 
 @WHOLE_OR_STREAM
 @EACH
-def test_a_client_that_sends_back_everything_says_nothing_twice(opened, upstream, provider, thoughts, stream):
+def test_a_client_that_sends_back_everything_repeats_nothing(opened, upstream, provider, thoughts, stream):
     gateway = opened(provider)
     upstream.reply(turn(stream, SIGNED, **thoughts), openai_replies.completion("Hello"))
     messages = [{"role": "user", "content": "u"}]

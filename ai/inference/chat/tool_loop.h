@@ -20,7 +20,8 @@ namespace millrace::inference {
 // server-side tools have one choice.
 class TurnFilter {
  public:
-  // `last_text_only`: the text of all turns but the last is left out, because the client wants one document.
+  // `last_text_only`: the text of all turns but the last is left out, because a response_format describes one
+  // document.
   explicit TurnFilter(std::function<bool(const std::string& tool)> is_server_tool,
                       bool last_text_only = false)
       : is_server_tool_(std::move(is_server_tool)), last_text_only_(last_text_only) {}

@@ -223,7 +223,7 @@ class Writer {
 
 namespace {
 
-// The most tools that a provider takes in one request, as its errors say; 0: not known.
+// The most tools that a provider takes in one request, by its errors; 0: not known.
 std::size_t tools_max(const Target& target) {
   if (media_dialect(target) == Dialect::kLocal) return 0;  // also another server with OpenAI's protocol
   switch (target.preset->dialect) {

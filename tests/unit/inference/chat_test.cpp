@@ -130,15 +130,15 @@ TEST(Chat, ADeferredRequestThatNoProviderCanGetIsRefusedByCheck) {
   ModelSettings settings = mock_settings();
   settings.models = {testing::row("a/m", "anthropic")};
   const ChatFixture dependencies(settings);
-  auto asked = request("a/m", " ");
-  EXPECT_TRUE(dependencies.chat.check(asked)) << "a direct request gets the error as its answer";
-  asked.deferred = true;
-  const base::Status refused = dependencies.chat.check(asked);
+  auto chat_request = request("a/m", " ");
+  EXPECT_TRUE(dependencies.chat.check(chat_request)) << "a direct request gets the error as its answer";
+  chat_request.deferred = true;
+  const base::Status refused = dependencies.chat.check(chat_request);
   ASSERT_FALSE(refused);
   EXPECT_EQ(Code::kInvalidField, refused.error().code);
   EXPECT_EQ("messages", refused.error().param);
-  asked.models.emplace_back("mock/chat");
-  EXPECT_TRUE(dependencies.chat.check(asked)) << "the fallback can";
+  chat_request.models.emplace_back("mock/chat");
+  EXPECT_TRUE(dependencies.chat.check(chat_request)) << "the fallback can";
   EXPECT_TRUE(dependencies.chat.check([] {
     auto good = request("a/m", "hello");
     good.deferred = true;

@@ -31,13 +31,13 @@ std::string too_many(const std::string& header) {
 
 TEST(FallbackExecutor, AFailureIsTriedAgainAndTheAttemptsAreCounted) {
   ScriptedUpstream upstream({failure(), too_many("Retry-After-Ms: 5"), completion("hi")});
-  Received heard;
+  Received received;
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
-  const auto end = dependencies.answer(request("a/m"), heard);
+  const auto end = dependencies.answer(request("a/m"), received);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("hi", end->reply.choices.at(0).content);
-  EXPECT_EQ(3, heard.heads.at(0).attempts);
-  EXPECT_EQ(3, heard.sendings);
+  EXPECT_EQ(3, received.heads.at(0).attempts);
+  EXPECT_EQ(3, received.sendings);
   EXPECT_EQ(5, end->reply.usage->total);
 }
 
@@ -77,10 +77,10 @@ TEST(FallbackExecutor, ARequestOfManyNumbersIsPreparedOnThePool) {
 
 TEST(FallbackExecutor, WhoMayNotSendAnyMoreIsNotTriedAgain) {
   ScriptedUpstream upstream({failure(), completion("hi")});
-  Received heard;
-  heard.sendings_max = 1;
+  Received received;
+  received.sendings_max = 1;
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
-  const auto end = dependencies.answer(request("a/m"), heard);
+  const auto end = dependencies.answer(request("a/m"), received);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kJobCancelled, end.error().code);
   EXPECT_EQ(1u, upstream.bodies().size());
@@ -91,20 +91,20 @@ TEST(FallbackExecutor, AnUpstreamThatStaysBrokenIsLeftForTheFallbacksOfTheClient
   auto rows = {upstream_row("a/m", broken), upstream_row("b/m", good)};
   ModelSettings settings = models(rows);
   settings.models[0].fallbacks = {"b/m"};
-  Received heard;
+  Received received;
   ChatFixture dependencies(settings);
-  const auto end = dependencies.answer(request("a/m"), heard);
+  const auto end = dependencies.answer(request("a/m"), received);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("from the fallback", end->reply.choices.at(0).content);
-  EXPECT_EQ("b/m", heard.heads.at(0).model);
-  EXPECT_EQ(4, heard.heads.at(0).attempts);
+  EXPECT_EQ("b/m", received.heads.at(0).model);
+  EXPECT_EQ(4, received.heads.at(0).attempts);
 }
 
 TEST(FallbackExecutor, ALongRetryAfterIsNotWaitedFor) {
   ScriptedUpstream upstream({too_many("Retry-After: 3000")});
-  Received heard;
+  Received received;
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
-  const auto end = dependencies.answer(request("a/m"), heard);
+  const auto end = dependencies.answer(request("a/m"), received);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kRateLimited, end.error().code);
   EXPECT_EQ(std::chrono::seconds(3000), end.error().retry_after);
@@ -114,11 +114,11 @@ TEST(FallbackExecutor, ALongRetryAfterIsNotWaitedFor) {
 TEST(FallbackExecutor, ARequestThatIsWrongIsNotTriedAgain) {
   ScriptedUpstream upstream({http(400, R"({"error":{"message":"no such voice"}})")}),
       other({completion("x")});
-  Received heard;
-  auto asked = request("a/m");
-  asked.models = {"a/m", "b/m"};
+  Received received;
+  auto chat_request = request("a/m");
+  chat_request.models = {"a/m", "b/m"};
   ChatFixture dependencies(models({upstream_row("a/m", upstream), upstream_row("b/m", other)}));
-  const auto end = dependencies.answer(asked, heard);
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kBadRequest, end.error().code);
   EXPECT_EQ(1u, upstream.bodies().size());
@@ -127,15 +127,15 @@ TEST(FallbackExecutor, ARequestThatIsWrongIsNotTriedAgain) {
 
 TEST(FallbackExecutor, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAgain) {
   ScriptedUpstream upstream({event_stream(chunk(R"({"content":"half"})"))});
-  Received heard;
-  auto asked = request("a/m");
-  asked.stream = true;
+  Received received;
+  auto chat_request = request("a/m");
+  chat_request.stream = true;
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
-  const auto end = dependencies.answer(asked, heard);
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_FALSE(end);
-  EXPECT_EQ("half", heard.text());
+  EXPECT_EQ("half", received.text());
   EXPECT_EQ(1u, upstream.bodies().size());
-  EXPECT_EQ(1u, heard.heads.size());
+  EXPECT_EQ(1u, received.heads.size());
 }
 
 TEST(FallbackExecutor, AStreamThatBreaksBeforeItsFirstContentIsTriedAgainAndThenElsewhere) {
@@ -145,72 +145,72 @@ TEST(FallbackExecutor, AStreamThatBreaksBeforeItsFirstContentIsTriedAgainAndThen
     ScriptedUpstream broken({event_stream(events)});
     ScriptedUpstream good(
         {event_stream(opening + chunk(R"({"content":"whole"})") + chunk("{}", R"("stop")"))});
-    Received heard;
-    auto asked = request("a/m");
-    asked.stream = true;
-    asked.models = {"a/m", "b/m"};
+    Received received;
+    auto chat_request = request("a/m");
+    chat_request.stream = true;
+    chat_request.models = {"a/m", "b/m"};
     ChatFixture dependencies(models({upstream_row("a/m", broken), upstream_row("b/m", good)}));
-    const auto end = dependencies.answer(asked, heard);
+    const auto end = dependencies.answer(chat_request, received);
     ASSERT_TRUE(end) << end.error().message;
-    EXPECT_EQ("whole", heard.text());
-    EXPECT_EQ(3u, heard.pieces.size()) << "the pieces of one answer";
-    EXPECT_EQ("b/m", heard.heads.at(0).model);
-    EXPECT_EQ(4, heard.heads.at(0).attempts);
+    EXPECT_EQ("whole", received.text());
+    EXPECT_EQ(3u, received.pieces.size()) << "the pieces of one answer";
+    EXPECT_EQ("b/m", received.heads.at(0).model);
+    EXPECT_EQ(4, received.heads.at(0).attempts);
   }
 }
 
 // By then the provider has processed the prompt.
 TEST(FallbackExecutor, AStreamThatBreaksAfterAnEmptyPieceIsChargedForItsPrompt) {
   ScriptedUpstream upstream({event_stream(chunk(R"({"role":"assistant","content":""})"))});
-  Received heard;
-  auto asked = request("a/m", "four words of prompt");
-  asked.stream = true;
+  Received received;
+  auto chat_request = request("a/m", "four words of prompt");
+  chat_request.stream = true;
   ModelRow row = upstream_row("a/m", upstream);
   row.price = Price{.prompt = 1e6, .completion = 0, .cached = {}};  // one dollar per token
   ChatFixture dependencies(models({std::move(row)}));
-  ASSERT_FALSE(dependencies.answer(asked, heard));
-  EXPECT_EQ("", heard.text());
-  ASSERT_TRUE(heard.failed_cost.has_value());
-  EXPECT_GE(*heard.failed_cost, 4.0);
+  ASSERT_FALSE(dependencies.answer(chat_request, received));
+  EXPECT_EQ("", received.text());
+  ASSERT_TRUE(received.failed_cost.has_value());
+  EXPECT_GE(*received.failed_cost, 4.0);
 }
 
 TEST(FallbackExecutor, AStreamIsTriedAgainBeforeItsFirstPiece) {
   ScriptedUpstream upstream({failure(), event_stream(chunk(R"({"content":"whole"})") +
                                                      chunk("{}", R"("stop")") + "data: [DONE]\n\n")});
-  Received heard;
-  auto asked = request("a/m");
-  asked.stream = true;
+  Received received;
+  auto chat_request = request("a/m");
+  chat_request.stream = true;
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
-  const auto end = dependencies.answer(asked, heard);
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_TRUE(end) << end.error().message;
-  EXPECT_EQ("whole", heard.text());
-  EXPECT_EQ(2, heard.heads.at(0).attempts);
+  EXPECT_EQ("whole", received.text());
+  EXPECT_EQ(2, received.heads.at(0).attempts);
   ASSERT_TRUE(end->reply.usage);
   EXPECT_TRUE(end->reply.usage->estimated);
 }
 
 TEST(FallbackExecutor, SeveralChoicesAreSeveralCallsWhereTheProviderMakesOne) {
   ScriptedUpstream upstream({completion("one of them")});
-  Received heard;
-  auto asked = request("a/m");
-  asked.n = 3;
-  asked.body["n"] = 3;
+  Received received;
+  auto chat_request = request("a/m");
+  chat_request.n = 3;
+  chat_request.body["n"] = 3;
   ChatFixture dependencies(models({upstream_row("a/m", upstream, "groq")}));
-  const auto end = dependencies.answer(asked, heard);
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_TRUE(end) << end.error().message;
   ASSERT_EQ(3u, end->reply.choices.size());
   for (int i = 0; i < 3; ++i) EXPECT_EQ(i, end->reply.choices[static_cast<std::size_t>(i)].index);
   EXPECT_EQ(15, end->reply.usage->total);
-  EXPECT_EQ("n;emulated", schemas::dropped_text(heard.heads.at(0).dropped));
-  EXPECT_EQ(3, heard.sendings);
+  EXPECT_EQ("n;emulated", schemas::dropped_text(received.heads.at(0).dropped));
+  EXPECT_EQ(3, received.sendings);
 }
 
-TEST(FallbackExecutor, ATargetThatFailsInARowIsLeftAloneAndSaysSo) {
+TEST(FallbackExecutor, ATargetThatFailsInARowIsLeftAloneAndReported) {
   ScriptedUpstream upstream({failure()});
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   for (int i = 0; i < 2; ++i) {
-    Received heard;
-    EXPECT_FALSE(dependencies.answer(request("a/m"), heard));
+    Received received;
+    EXPECT_FALSE(dependencies.answer(request("a/m"), received));
   }
   Received last;
   const auto end = dependencies.answer(request("a/m"), last);
@@ -238,26 +238,26 @@ TEST(FallbackExecutor, ABreakerThatOpensMeanwhileDoesNotHideTheUpstreamsError) {
 TEST(FallbackExecutor, AJobGetsTheOpenBreakerAndWaitsAtNoCostUntilItCloses) {
   ScriptedUpstream upstream({failure()});
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
-  auto asked = request("a/m");
-  asked.deferred = true;
+  auto chat_request = request("a/m");
+  chat_request.deferred = true;
   Received first, second;
-  EXPECT_FALSE(dependencies.answer(asked, first));
-  const auto end = dependencies.answer(asked, second);
+  EXPECT_FALSE(dependencies.answer(chat_request, first));
+  const auto end = dependencies.answer(chat_request, second);
   ASSERT_FALSE(end);
   EXPECT_EQ(2, second.failed->attempts);
   EXPECT_EQ(Code::kOverloaded, end.error().code);
 }
 
-TEST(FallbackExecutor, WhatNoRetryHelpsIsAskedOnceAndDoesNotOpenTheBreaker) {
+TEST(FallbackExecutor, WhatNoRetryHelpsIsRequestedOnceAndDoesNotOpenTheBreaker) {
   for (const int status : {403, 405, 415, 451, 501}) {
     ScriptedUpstream upstream({http(status, R"({"error":{"message":"not this"}})")});
     ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
     for (int i = 0; i <= Breaker::kFailures; ++i) {
-      Received heard;
-      const auto end = dependencies.answer(request("a/m"), heard);
+      Received received;
+      const auto end = dependencies.answer(request("a/m"), received);
       ASSERT_FALSE(end);
       EXPECT_EQ(Code::kUpstream, end.error().code) << status;
-      EXPECT_EQ(1, heard.failed->attempts) << status;
+      EXPECT_EQ(1, received.failed->attempts) << status;
     }
     EXPECT_EQ(BreakerState::kClosed, dependencies.chat.health().at(0).breaker) << status;
   }
@@ -288,8 +288,8 @@ TEST(FallbackExecutor, AnswersWithUnusableContentDoNotOpenTheBreaker) {
     broken.target.preset = providers::preset_named(provider);
     ChatFixture dependencies(models({broken}));
     for (int i = 0; i <= Breaker::kFailures; ++i) {
-      Received heard;
-      const auto end = dependencies.answer(request("a/m"), heard);
+      Received received;
+      const auto end = dependencies.answer(request("a/m"), received);
       ASSERT_FALSE(end);
       EXPECT_EQ(Code::kUpstream, end.error().code) << body;
     }
@@ -302,8 +302,8 @@ TEST(FallbackExecutor, AnswersWithUnusableContentDoNotHideFailures) {
   ScriptedUpstream upstream({failure(), failure(), empty, failure(), failure(), empty, failure()});
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
   for (int i = 0; i < 3; ++i) {
-    Received heard;
-    ASSERT_FALSE(dependencies.answer(request("a/m"), heard));
+    Received received;
+    ASSERT_FALSE(dependencies.answer(request("a/m"), received));
   }
   EXPECT_EQ(BreakerState::kOpen, dependencies.chat.health().at(0).breaker);
   EXPECT_EQ(7u, upstream.bodies().size());
@@ -320,10 +320,10 @@ TEST(FallbackExecutor, StreamsCountForTheBreakerUnlessTheirContentIsUnusable) {
     ScriptedUpstream upstream({answer});
     ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
     for (int i = 0; i < Breaker::kFailures; ++i) {
-      auto asked = request("a/m");
-      asked.stream = true;
-      Received heard;
-      ASSERT_FALSE(dependencies.answer(asked, heard)) << answer;
+      auto chat_request = request("a/m");
+      chat_request.stream = true;
+      Received received;
+      ASSERT_FALSE(dependencies.answer(chat_request, received)) << answer;
     }
     EXPECT_EQ(state, dependencies.chat.health().at(0).breaker) << answer;
   }
@@ -334,9 +334,9 @@ TEST(FallbackExecutor, ABrokenTextIsAnAnswer) {
     ScriptedUpstream whole({completion(text)});
     ScriptedUpstream stream(
         {event_stream(chunk(R"({"content":")" + text + "\"}", "\"stop\"") + "data: [DONE]\n\n")});
-    Received heard, read;
+    Received received, read;
     ChatFixture dependencies(models({upstream_row("a/m", whole), upstream_row("b/m", stream)}));
-    const auto end = dependencies.answer(request("a/m"), heard);
+    const auto end = dependencies.answer(request("a/m"), received);
     ASSERT_TRUE(end) << end.error().message;
     EXPECT_EQ("a\xEF\xBF\xBD", end->reply.choices.at(0).content);
     EXPECT_TRUE(dependencies.answer(streamed(request("b/m")), read));
@@ -348,19 +348,19 @@ TEST(FallbackExecutor, ABrokenTextIsAnAnswer) {
 TEST(FallbackExecutor, AnAccountWithoutQuotaIsLeftForAFallbackAtOnce) {
   ScriptedUpstream empty({http(429, R"({"error":{"message":"pay","code":"insufficient_quota"}})")});
   ScriptedUpstream good({completion("from the fallback")});
-  auto asked = request("a/m");
-  asked.models = {"a/m", "b/m"};
-  Received heard;
+  auto chat_request = request("a/m");
+  chat_request.models = {"a/m", "b/m"};
+  Received received;
   ChatFixture dependencies(models({upstream_row("a/m", empty), upstream_row("b/m", good)}));
-  const auto end = dependencies.answer(asked, heard);
+  const auto end = dependencies.answer(chat_request, received);
   ASSERT_TRUE(end) << end.error().message;
-  EXPECT_EQ(2, heard.heads.at(0).attempts);
+  EXPECT_EQ(2, received.heads.at(0).attempts);
 }
 
 struct ChainRow {
   std::string first, second;
-  Code told;
-  const char* says;  // the start of the message
+  Code code;
+  const char* message;  // the start of the message
   bool lasts;
 };
 
@@ -377,15 +377,15 @@ TEST(FallbackExecutor, ARefusalIsReturnedWhereNoTargetMaySucceedLater) {
                            {refusal, poor, Code::kQuota, "b/m", true}};
   for (const ChainRow& row : rows) {
     ScriptedUpstream one({row.first}), other({row.second});
-    auto asked = request("a/m");
-    asked.models = {"a/m", "b/m"};
-    Received heard;
+    auto chat_request = request("a/m");
+    chat_request.models = {"a/m", "b/m"};
+    Received received;
     ChatFixture dependencies(models({upstream_row("a/m", one), upstream_row("b/m", other)}));
-    const auto end = dependencies.answer(asked, heard);
+    const auto end = dependencies.answer(chat_request, received);
     ASSERT_FALSE(end);
-    EXPECT_EQ(row.told, end.error().code) << row.says;
-    EXPECT_TRUE(end.error().message.starts_with(row.says)) << end.error().message;
-    EXPECT_EQ(row.lasts, end.error().is_permanent) << row.says;
+    EXPECT_EQ(row.code, end.error().code) << row.message;
+    EXPECT_TRUE(end.error().message.starts_with(row.message)) << end.error().message;
+    EXPECT_EQ(row.lasts, end.error().is_permanent) << row.message;
   }
 }
 
@@ -410,22 +410,22 @@ TEST(FallbackExecutor, AFallbackGetsItsOwnReasoningState) {
     ScriptedUpstream none({failure(), failure(), failure(), done});
     ChatFixture dependencies(models({upstream_row("a/m", one, "vllm"), upstream_row("b/m", other, "ollama"),
                                      upstream_row("c/m", none, "openrouter")}));
-    auto asked = request("a/m");
-    asked.stream = stream;
+    auto chat_request = request("a/m");
+    chat_request.stream = stream;
     for (const char* model : {"a/m", "b/m"}) {
       Received received;
-      asked.models = {model};
-      ASSERT_TRUE(dependencies.answer(asked, received));
+      chat_request.models = {model};
+      ASSERT_TRUE(dependencies.answer(chat_request, received));
     }
-    asked.body["messages"].push_back(
+    chat_request.body["messages"].push_back(
         {{"role", "assistant"},
          {"content", nullptr},
          {"tool_calls",
           {{{"id", "call_0"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}}}}});
-    asked.body["messages"].push_back({{"role", "tool"}, {"tool_call_id", "call_0"}, {"content", "r"}});
-    asked.models = {"a/m", "c/m", "b/m"};
+    chat_request.body["messages"].push_back({{"role", "tool"}, {"tool_call_id", "call_0"}, {"content", "r"}});
+    chat_request.models = {"a/m", "c/m", "b/m"};
     Received received;
-    const auto end = dependencies.answer(asked, received);
+    const auto end = dependencies.answer(chat_request, received);
     ASSERT_TRUE(end) << end.error().message;
     EXPECT_NE(std::string::npos, one.bodies().back().find("of-one"));
     EXPECT_EQ(std::string::npos, none.bodies().back().find("of-o")) << none.bodies().back();
@@ -449,16 +449,16 @@ TEST(FallbackExecutor, AReplyWithoutACreationTimeGetsTheGatewaysTime) {
 
 TEST(FallbackExecutor, AClientThatLeavesLetsItsUpstreamGoAtOnce) {
   ScriptedUpstream upstream({""});
-  Received heard;
+  Received received;
   ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
-  const auto run = dependencies.start(request("a/m"), heard);
+  const auto run = dependencies.start(request("a/m"), received);
   ASSERT_TRUE(upstream.wait_for_requests(1));
   const auto left = std::chrono::steady_clock::now();
   dependencies.on_loop([&] { run->cancel(); });
   EXPECT_TRUE(upstream.wait_for_caller_gone());
   EXPECT_LT(std::chrono::steady_clock::now() - left, std::chrono::seconds(2));
   EXPECT_TRUE(support::wait_until([&] { return dependencies.chat.health().at(0).running == 0; }));
-  EXPECT_FALSE(heard.end);
+  EXPECT_FALSE(received.end);
 }
 
 }  // namespace

@@ -263,14 +263,14 @@ TEST(Conversation, TheFormOfAMessageMakesNoDifference) {
 }
 
 TEST(Conversation, ReasoningOfEarlierAnswersMakesNoDifference) {
-  Json said = {{"role", "assistant"}, {"content", "hello"}, {"reasoning_content", "why"}};
+  Json reply = {{"role", "assistant"}, {"content", "hello"}, {"reasoning_content", "why"}};
   ReasoningStateCache cache(1 << 20);
-  answered(cache, {user("hi"), said, user("x")}, {call("a")}, "s");
-  said.erase("reasoning_content");
-  EXPECT_EQ(filled(cache, conversation_of({user("hi"), said, user("x"), answer_with({call("a")})})).at(1),
+  answered(cache, {user("hi"), reply, user("x")}, {call("a")}, "s");
+  reply.erase("reasoning_content");
+  EXPECT_EQ(filled(cache, conversation_of({user("hi"), reply, user("x"), answer_with({call("a")})})).at(1),
             "s");
-  said["content"] = "hello!";
-  EXPECT_EQ(filled(cache, conversation_of({user("hi"), said, user("x"), answer_with({call("a")})})).at(1),
+  reply["content"] = "hello!";
+  EXPECT_EQ(filled(cache, conversation_of({user("hi"), reply, user("x"), answer_with({call("a")})})).at(1),
             "");
 }
 

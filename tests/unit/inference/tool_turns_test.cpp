@@ -80,13 +80,13 @@ Outcome outcome_of(const std::vector<Turn>& turns, bool stream, const Json& more
   std::atomic<int> run{0};
   ChatFixture dependencies(testing::models({testing::upstream_row("a/m", upstream, "openai")}),
                            ChatFixture::quick(), [&](McpEndpoint) { return std::make_unique<Eye>(run); });
-  Received heard;
-  schemas::ChatRequest asked = testing::request("a/m", "hello");
-  asked.mcp_servers = {{.slug = "", .version = "", .url = "https://eye.example/mcp", .name = "eye"}};
-  asked.stream = stream;
-  for (const auto& [name, value] : more.items()) asked.body[name] = value;
-  asked.needs_format = asked.body.contains("response_format");
-  const auto end = dependencies.answer(asked, heard);
+  Received received;
+  schemas::ChatRequest chat_request = testing::request("a/m", "hello");
+  chat_request.mcp_servers = {{.slug = "", .version = "", .url = "https://eye.example/mcp", .name = "eye"}};
+  chat_request.stream = stream;
+  for (const auto& [name, value] : more.items()) chat_request.body[name] = value;
+  chat_request.needs_format = chat_request.body.contains("response_format");
+  const auto end = dependencies.answer(chat_request, received);
   Outcome outcome;
   EXPECT_TRUE(end) << end.error().message;
   if (!end) return outcome;
@@ -94,7 +94,7 @@ Outcome outcome_of(const std::vector<Turn>& turns, bool stream, const Json& more
   outcome.tools = reply.tools;
   if (stream) {
     schemas::ChatAssembly assembly;
-    for (const schemas::ChatPiece& piece : heard.pieces) assembly.add(piece);
+    for (const schemas::ChatPiece& piece : received.pieces) assembly.add(piece);
     reply = assembly.take();
   }
   EXPECT_EQ(1u, reply.choices.size());

@@ -85,11 +85,11 @@ TEST(AnthropicMessages, TheStateOfAPausedTurnIsJoinedWithThatOfItsRest) {
     return Json::parse(
         joined_turn(state(Json::array({first})), later.is_null() ? "" : state(later), text))["blocks"];
   };
-  const Json said = {{"type", "text"}, {"text", "b"}};
+  const Json text = {{"type", "text"}, {"text", "b"}};
   EXPECT_EQ(joined(Json::array({thought, place, call, place}), "b"),
-            Json::array({first, thought, said, call}));
+            Json::array({first, thought, text, call}));
   EXPECT_EQ(joined(Json::array({thought, place}), ""), Json::array({first, thought}));
-  EXPECT_EQ(joined(nullptr, "b"), Json::array({first, said}));
+  EXPECT_EQ(joined(nullptr, "b"), Json::array({first, text}));
   EXPECT_EQ(joined(nullptr, ""), Json::array({first}));
 }
 
@@ -167,12 +167,12 @@ TEST(AnthropicMessages, NamesAndDetailAreReported) {
 }
 
 TEST(AnthropicMessages, AnotherProvidersThinkingIsLeftOutAndReported) {
-  const std::string said = R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": [
+  const std::string messages = R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": [
       {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "t"}]},
       {"role": "user", "content": "v"}])";
-  EXPECT_EQ(turns(said)[1],
+  EXPECT_EQ(turns(messages)[1],
             Json::parse(R"({"role": "assistant", "content": [{"type": "text", "text": "t"}]})"));
-  EXPECT_EQ(dropped_of(kModel, R"({"messages": )" + said + "}"), "messages.thinking");
+  EXPECT_EQ(dropped_of(kModel, R"({"messages": )" + messages + "}"), "messages.thinking");
 }
 
 TEST(AnthropicMessages, ThinkingIsSentAgainWhereItStood) {

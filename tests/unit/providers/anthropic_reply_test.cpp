@@ -123,7 +123,7 @@ TEST(AnthropicReply, OddMembersDoNoHarm) {
   EXPECT_EQ(read.usage->total, 0);
 }
 
-TEST(AnthropicError, ItsMessageIsWhatTheProviderSays) {
+TEST(AnthropicError, ItsMessageIsThatOfTheProvider) {
   const auto& language = translation(Family::kAnthropic);
   EXPECT_EQ(language.error_message(R"({"type":"error","error":{"type":"x","message":"bad thing"}})"),
             "bad thing");

@@ -34,7 +34,7 @@ TEST(AnthropicRequest, TheVersionIsInThePathOnceWhateverTheBaseUrl) {
   EXPECT_EQ(sent(target_of("anthropic", "m", "http://h:1/vertex"), "{}").path, "/v1/messages");
 }
 
-TEST(AnthropicRequest, AStreamIsAskedForByAMember) {
+TEST(AnthropicRequest, AStreamIsRequestedByAMember) {
   EXPECT_EQ(sent_of(kClassic, "{}", true)["stream"], true);
   EXPECT_FALSE(sent_of(kClassic, "{}").contains("stream"));
 }

@@ -265,7 +265,7 @@ TEST(AnthropicStream, ItIsTheSameWhereverItIsCut) {
   }
 }
 
-TEST(AnthropicStream, ARefusalSaysWhy) {
+TEST(AnthropicStream, ARefusalHasItsReason) {
   const Streamed read = stream({kStart, R"({"type":"message_delta","delta":{"stop_reason":"refusal",
       "stop_details":{"explanation":"no"}}})",
                                 kStop});

@@ -88,7 +88,7 @@ TEST(AnthropicTools, StrictSchemasLoseWhatAnthropicDoesNotCheck) {
             "additionalProperties": false}}, "additionalProperties": false}})"));
 }
 
-TEST(AnthropicTools, WhatStrictSchemasCannotSayIsSentWithoutStrict) {
+TEST(AnthropicTools, WhatStrictSchemasCannotExpressIsSentWithoutStrict) {
   for (const char* member :
        {R"({"type": "object"})", R"({"type": "object", "additionalProperties": {"type": "string"}})", "{}",
         "true", R"({"$ref": "#"})",

@@ -69,7 +69,7 @@ class Ends : public Calls {
   }
 };
 
-TEST_F(Ends, AnErrorWithoutABodySaysWhatItIs) {
+TEST_F(Ends, AnErrorWithoutABodyNamesItsStatus) {
   for (const Bodiless& sent : bodiless()) {
     ScriptedUpstream upstream(
         [&](Exchange& exchange) { exchange.send(whole_reply("", sent.status, kRetryAfter)); });
@@ -84,7 +84,7 @@ TEST_F(Ends, AnErrorWithoutABodySaysWhatItIs) {
   }
 }
 
-TEST_F(Ends, AnErrorOfMediaWithoutABodySaysWhatItIs) {
+TEST_F(Ends, AnErrorOfMediaWithoutABodyNamesItsStatus) {
   for (const Bodiless& sent : bodiless()) {
     ScriptedUpstream upstream(
         [&](Exchange& exchange) { exchange.send(whole_reply("", sent.status, kRetryAfter)); });
@@ -177,7 +177,7 @@ TEST_F(Ends, ABrokenStreamOfGeminiIsWholeOnlyWithAllItsCandidates) {
   }
 }
 
-TEST_F(Ends, AStreamOfFewerChoicesThanAskedMayEndByItself) {
+TEST_F(Ends, AStreamOfFewerChoicesThanRequestedMayEndByItself) {
   EXPECT_TRUE(request_two({content_event("a"), kEnd}, false));
 }
 

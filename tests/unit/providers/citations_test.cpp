@@ -48,9 +48,9 @@ Json streamed_annotations(const Target& target, const std::vector<std::string>& 
     EXPECT_TRUE(streamed.status && streamed.complete);
     for (const auto& piece : streamed.pieces) assembly.add(piece);
     const Json extra = assembly.take().choices.at(0).extra;
-    const Json said = extra.is_object() ? extra.value("annotations", Json()) : Json();
-    if (cut == 0) first = said;
-    EXPECT_EQ(said, first) << "split at " << cut;
+    const Json annotations = extra.is_object() ? extra.value("annotations", Json()) : Json();
+    if (cut == 0) first = annotations;
+    EXPECT_EQ(annotations, first) << "split at " << cut;
   }
   return first;
 }
@@ -187,8 +187,8 @@ TEST(Citations, ASourceWhoseUrlIsTooLongIsLeftOutAndALongTitleCut) {
   citations.add(0, 1, "https://a.example/", std::string(2 * kCitedTitleMax, 'a'));
   Json extra;
   citations.add_to(extra);
-  const Json& told = extra["annotations"][0]["url_citation"];
-  EXPECT_LE(told["title"].get_ref<const std::string&>().size(), kCitedTitleMax);
+  const Json& citation = extra["annotations"][0]["url_citation"];
+  EXPECT_LE(citation["title"].get_ref<const std::string&>().size(), kCitedTitleMax);
 }
 
 TEST(CharacterIndex, ACharacterIsFoundByItsByteHoweverTheTextCame) {

@@ -35,7 +35,7 @@ base::Result<schemas::EmbeddingReply> read(std::string_view provider, const std:
   return embedding_reply(target_of(provider, "m"), body, inputs);
 }
 
-TEST(EmbeddingWire, OpenaiIsAskedForPackedFloatsAndOthersForWhatTheyGiveAnyway) {
+TEST(EmbeddingWire, PackedFloatsAreRequestedOfOpenaiAlone) {
   const WireRequest wire = sent(target_of("openai", "text-embedding-3-small"), texts({"a\"\n", "é"}));
   EXPECT_EQ(wire.path, "/embeddings");
   EXPECT_EQ(
@@ -85,14 +85,15 @@ TEST(EmbeddingWire, GeminiGetsABatchAndUnsupportedParametersAreReported) {
 }
 
 TEST(EmbeddingWire, VectorsComeInTheOrderOfTheirIndexInEitherEncoding) {
-  const std::string body = R"({"id":"e","model":"said","usage":{"prompt_tokens":5,"total_tokens":6},"data":[
+  const std::string body =
+      R"({"id":"e","model":"returned","usage":{"prompt_tokens":5,"total_tokens":6},"data":[
       {"index":1,"embedding":[0.5,-1e-3]},{"index":0,"embedding":")" +
-                           schemas::packed_vector({0.25F, 2}) + R"("}]})";
+      schemas::packed_vector({0.25F, 2}) + R"("}]})";
   const auto reply = read("openai", body, 2);
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(reply->vectors, (std::vector<Vector>{{0.25F, 2}, {0.5F, -1e-3F}}));
   EXPECT_EQ(reply->id, "e");
-  EXPECT_EQ(reply->model, "said");
+  EXPECT_EQ(reply->model, "returned");
   EXPECT_EQ(reply->prompt_tokens, 5);
   EXPECT_EQ(reply->total_tokens, 6);
 }
@@ -130,7 +131,7 @@ TEST(EmbeddingWire, AnErrorInsideA200IsAnError) {
   EXPECT_EQ(gemini.error().code, base::Code::kOverloaded);
 }
 
-TEST(EmbeddingWire, WhoHasNoEmbeddingsSaysSo) {
+TEST(EmbeddingWire, AProviderWithoutEmbeddingsIsRefused) {
   EXPECT_TRUE(no_embeddings(target_of("anthropic", "m")));
   EXPECT_FALSE(no_embeddings(target_of("openai", "m")));
   EXPECT_FALSE(no_embeddings(target_of("gemini", "m")));

@@ -36,7 +36,7 @@ TEST(ParameterTable, EachParameterOfARequestHasACellForEachProvider) {
   EXPECT_EQ(std::nullopt, support(Dialect::kOpenai, "brand_new"));
 }
 
-TEST(ParameterTable, TheRowsSayWhatTheProvidersDocument) {
+TEST(ParameterTable, TheRowsMatchWhatTheProvidersDocument) {
   EXPECT_EQ(Support::kDropped, support(Dialect::kAnthropic, "seed"));
   EXPECT_EQ(Support::kClamped, support(Dialect::kAnthropic, "temperature"));
   EXPECT_EQ(Support::kEmulated, support(Dialect::kAnthropic, "n"));

@@ -43,7 +43,7 @@ base::Error fault_of(const Target& target, const Json& answer) {
   return reply ? base::Error() : reply.error();
 }
 
-TEST(GeminiImageWire, AGeminiModelIsAskedForImagesAlone) {
+TEST(GeminiImageWire, ImagesAloneAreRequestedOfAGeminiModel) {
   const WireRequest wire = image_request(drawing(), image_of({{"size", "1536x1024"}}));
   EXPECT_EQ(wire.path, "/v1beta/models/gemini-2.5-flash-image:generateContent");
   EXPECT_EQ(Json::parse(wire.body), Json::parse(R"({
@@ -59,7 +59,7 @@ TEST(GeminiImageWire, ItsFirstOnesMustBeAllowedToWriteAndHaveNoShapes) {
   EXPECT_EQ(dropped(early, image_of({{"size", "1024x1024"}})), "size");
 }
 
-TEST(GeminiImageWire, ImagenIsAskedToPredict) {
+TEST(GeminiImageWire, ImagenGetsARequestToPredict) {
   const ImageRequest request =
       image_of({{"size", "2048x2048"}, {"output_format", "jpeg"}, {"output_compression", 80}}, 3);
   const WireRequest wire = image_request(imagen(), request);

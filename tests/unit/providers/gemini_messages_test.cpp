@@ -135,7 +135,7 @@ TEST(GeminiMessages, SignaturesAreSentAgainWithTheirCalls) {
   EXPECT_FALSE(sent["contents"][1]["parts"][1].contains("thoughtSignature"));
 }
 
-TEST(GeminiMessages, CallsThatWereNeverSignedSayThatToGeminiThree) {
+TEST(GeminiMessages, CallsThatWereNeverSignedSkipTheCheckOfGeminiThree) {
   const Json sent =
       request(R"([{"role": "user", "content": "u"}, )" + kCalls +
                   R"(, "millrace_continuity": "{\"provider\":\"anthropic\"}"}, )" + kResults + "]",

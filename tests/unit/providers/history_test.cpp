@@ -15,10 +15,12 @@ namespace {
 
 using schemas::Json;
 using testing::dropped_of;
+using testing::kCallMember;
 using testing::kTargets;
 using testing::read_stream;
 using testing::sent_of;
 using testing::target_of;
+using testing::whole_choice;
 
 constexpr std::string_view kPixel = "data:image/png;base64,TUFSSy1pbWFnZXM=";
 
@@ -50,7 +52,7 @@ Json message_of(const schemas::ChatReply& reply) {
   return Json::parse(schemas::chat_completion_json(reply, false))["choices"][0]["message"];
 }
 
-std::string asked_with(Json message) {
+std::string body_with(Json message) {
   Json messages = {{{"role", "user"}, {"content", "u"}}};
   const bool has_calls = message.contains("tool_calls");
   messages.push_back(std::move(message));
@@ -66,7 +68,7 @@ std::string mark_of(const std::string& name) {
 }
 
 void expect_none_lost_of(const Target& target, const Json& message) {
-  const std::string body = asked_with(message);
+  const std::string body = body_with(message);
   const WireRequest wire = testing::sent(target, body);
   const std::string reported = ", " + schemas::dropped_text(wire.dropped) + ",";
   const auto is_safe = [&](const std::string& prefix, const std::string& name) {
@@ -109,7 +111,7 @@ TEST(History, StrictProvidersGetOnlyWhatTheyDocument) {
       {kTargets[5], {"role", "content", "tool_calls", "reasoning"}},
   };
   for (const auto& [target, expected] : cases) {
-    const Json message = sent_of(target, asked_with(message_of(largest_reply())))["messages"][1];
+    const Json message = sent_of(target, body_with(message_of(largest_reply())))["messages"][1];
     EXPECT_EQ(names_of(message), expected) << target.name;
     EXPECT_EQ(names_of(message["tool_calls"][0]), call) << target.name;
   }
@@ -117,7 +119,7 @@ TEST(History, StrictProvidersGetOnlyWhatTheyDocument) {
 
 TEST(History, ReasoningIsSentWhereAProviderHasAPlace) {
   const std::string body =
-      asked_with({{"role", "assistant"}, {"content", "c"}, {"reasoning_content", "hm"}, {"name", "n"}});
+      body_with({{"role", "assistant"}, {"content", "c"}, {"reasoning_content", "hm"}, {"name", "n"}});
   const Json mistral = sent_of(kTargets[3], body)["messages"][1];
   EXPECT_EQ(mistral["content"], Json::parse(R"([{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},
                             {"type":"text","text":"c"}])"));
@@ -130,7 +132,7 @@ TEST(History, ReasoningIsSentWhereAProviderHasAPlace) {
 }
 
 TEST(History, AServerOfOnesOwnGetsAllThatTheClientSends) {
-  const std::string body = asked_with(Json::parse(R"({"role":"assistant","content":"c",
+  const std::string body = body_with(Json::parse(R"({"role":"assistant","content":"c",
       "reasoning_content":"why","reasoning_details":[{"type":"reasoning.text","text":"why"}],
       "tool_calls":[{"id":"callMARK1","type":"function","function":{"name":"f","arguments":"{}"},
        "extra_content":{"google":{"thought_signature":"sig"}}}]})"));
@@ -150,7 +152,7 @@ TEST(History, AServerOfOnesOwnGetsAllThatTheClientSends) {
 }
 
 TEST(History, OfSignedThinkingOnlyTheMembersOfItsTypeAreSent) {
-  const std::string body = asked_with(Json::parse(R"({"role":"assistant","content":"x","thinking_blocks":[
+  const std::string body = body_with(Json::parse(R"({"role":"assistant","content":"x","thinking_blocks":[
       {"type":"thinking","thinking":"t","signature":"s","cache_control":{"type":"ephemeral"},"odd":1},
       {"type":"redacted_thinking","data":"d","cache_control":{"type":"ephemeral"}}]})"));
   const Json blocks = sent_of(kTargets[9], body)["messages"][1]["content"];
@@ -159,7 +161,7 @@ TEST(History, OfSignedThinkingOnlyTheMembersOfItsTypeAreSent) {
 }
 
 TEST(History, SignedThinkingAndImagesGoToTheirProviders) {
-  const std::string body = asked_with(message_of(largest_reply()));
+  const std::string body = body_with(message_of(largest_reply()));
   const Json blocks = sent_of(kTargets[9], body)["messages"][1]["content"];
   EXPECT_EQ(
       blocks[0],
@@ -184,7 +186,7 @@ TEST(History, ANameIsOnlyForTheMessagesThatHaveOne) {
 }
 
 TEST(History, WhatIsEmptyIsLeftOutWithoutAReport) {
-  const std::string body = asked_with(
+  const std::string body = body_with(
       Json::parse(R"({"role":"assistant","content":"c","annotations":[],"reasoning_content":"","audio":{},
       "thinking_blocks":[],"images":[],"refusal":null,"reasoning_details":null})"));
   for (const Target& target : kTargets) EXPECT_EQ(dropped_of(target, body), "") << target.name;
@@ -202,7 +204,7 @@ TEST(History, AMemberOfAnotherFormIsReported) {
       {"images", Json::parse(R"([{"type":"image_url","image_url":{"url":"data:image/png,x"}}])")},
   };
   for (const auto& [name, value] : odd) {
-    const std::string body = asked_with({{"role", "assistant"}, {"content", "c"}, {name, value}});
+    const std::string body = body_with({{"role", "assistant"}, {"content", "c"}, {name, value}});
     for (const std::size_t at : {0, 3, 4, 9, 10}) {
       if (at == 10 && name == "images" && value.is_object()) continue;
       EXPECT_EQ(dropped_of(kTargets[at], body), "messages." + name) << kTargets[at].name << value;
@@ -251,7 +253,7 @@ TEST(History, ARefusalIsATextWhereAProviderHasNoSuchPart) {
 TEST(History, ManyUnknownMembersAreReportedInShortTime) {
   Json message = {{"role", "assistant"}, {"content", "c"}};
   for (int i = 0; i < 30'000; ++i) message["m" + std::to_string(i)] = i;
-  const std::string body = asked_with(message);
+  const std::string body = body_with(message);
   for (const std::size_t at : {0, 9, 10}) {
     const auto began = std::chrono::steady_clock::now();
     EXPECT_NE(dropped_of(kTargets[at], body).find("messages.m"), std::string::npos);
@@ -320,11 +322,6 @@ struct Answer {
   std::string_view provider, message;
 };
 
-// A turn with a call, in whole and as deltas.
-constexpr std::string_view kCallMember =
-    R"("tool_calls":[{"index":0,"id":"abcdefghi","type":"function","function":{"name":"f","arguments":"{}"},)"
-    R"("extra_content":{"google":{"thought_signature":"sig"}}}])";
-
 const std::vector<Answer> kAnswers = {
     {"vllm", R"("reasoning_content":"why")"},
     {"vllm", R"("reasoning":"why")"},
@@ -334,15 +331,6 @@ const std::vector<Answer> kAnswers = {
     {"groq", R"("reasoning":"why")"},
     {"xai", R"("reasoning_content":"why")"},
 };
-
-schemas::ChatChoice whole_choice(const Target& target, std::string_view message) {
-  const auto reply =
-      translation(Family::kOpenai)
-          .chat_reply(target, R"({"choices":[{"message":{)" + std::string(message) + "," +
-                                  std::string(kCallMember) + R"(},"finish_reason":"tool_calls"}]})");
-  EXPECT_TRUE(reply.has_value());
-  return reply ? reply->choices.at(0) : schemas::ChatChoice{};
-}
 
 schemas::ChatChoice assembled(const testing::Streamed& read) {
   EXPECT_TRUE(read.status.has_value());

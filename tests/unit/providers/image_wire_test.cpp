@@ -50,10 +50,11 @@ TEST(ImageWire, DallEIsAskedForBase64AndGptImageIsNot) {
 }
 
 TEST(ImageWire, ResponseFormatIsNotSentToModelsThatAlwaysReturnBase64) {
-  ImageRequest asked = request();
-  asked.response_format = "b64_json";
+  ImageRequest image_request = request();
+  image_request.response_format = "b64_json";
   for (const char* model : {"gpt-image-2", "chatgpt-image-latest"})
-    EXPECT_EQ(sent(target_of("openai", model), asked), (Json{{"model", model}, {"prompt", "a mill"}}));
+    EXPECT_EQ(sent(target_of("openai", model), image_request),
+              (Json{{"model", model}, {"prompt", "a mill"}}));
 }
 
 TEST(ImageWire, WhatIsNotSentToAProviderIsReported) {
@@ -115,7 +116,7 @@ TEST(ImageWire, EventsOfImagesAreReadAndOthersIgnored) {
   EXPECT_FALSE(image_event(target, event({{"type", "image_generation.completed"}})));
 }
 
-TEST(ImageWire, WhoHasNoImagesSaysSo) {
+TEST(ImageWire, AProviderWithoutImagesIsRefused) {
   for (const char* provider : {"anthropic", "groq"}) EXPECT_TRUE(no_images(target_of(provider, "m")));
   for (const char* provider : {"openai", "gemini"}) EXPECT_FALSE(no_images(target_of(provider, "m")));
 }

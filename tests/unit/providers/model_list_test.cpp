@@ -17,7 +17,7 @@ Target target(const char* provider) {
   return out;
 }
 
-TEST(ModelList, EachFamilyIsAskedAtItsOwnPathWithItsOwnKeyHeader) {
+TEST(ModelList, EachFamilyGetsItsRequestAtItsOwnPathWithItsOwnKeyHeader) {
   EXPECT_EQ(model_list_request(target("openai")).url, "http://127.0.0.1:1/base/models");
   EXPECT_EQ(model_list_request(target("openai")).method, "GET");
   EXPECT_THAT(model_list_request(target("mistral")).headers, Contains(Pair("Authorization", "Bearer k")));
@@ -38,7 +38,7 @@ TEST(ModelList, AListOfOpenaisFormIsRead) {
   EXPECT_EQ(list->front().owned_by, "system");
 }
 
-TEST(ModelList, AListOfAnthropicsFormSaysNamesAndTimes) {
+TEST(ModelList, AListOfAnthropicsFormHasNamesAndTimes) {
   const auto list = read_model_list(
       target("anthropic"),
       R"({"data":[{"type":"model","id":"claude-x","display_name":"Claude X","created_at":"2025-02-19T00:00:00Z"}]})");
@@ -47,7 +47,7 @@ TEST(ModelList, AListOfAnthropicsFormSaysNamesAndTimes) {
   EXPECT_EQ(list->front().created, 1'739'923'200);
 }
 
-TEST(ModelList, AListOfGeminisFormSaysItsNamesWithAPrefix) {
+TEST(ModelList, AListOfGeminisFormHasItsNamesWithAPrefix) {
   const auto list = read_model_list(target("gemini"),
                                     R"({"models":[{"name":"models/gemini-x","displayName":"Gemini X"}]})");
   ASSERT_TRUE(list.has_value());

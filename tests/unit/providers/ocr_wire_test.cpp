@@ -36,7 +36,7 @@ TEST(OcrWire, AnImageHasNoPages) {
                         R"("image_url":"data:image/png;base64,JVBERi0xLjQ="},"include_image_base64":true})"));
 }
 
-TEST(OcrWire, ADocumentThatCannotBeReadIsNotAsked) {
+TEST(OcrWire, ADocumentThatCannotBeReadIsNotSent) {
   OcrCall order = order_of("application/pdf");
   order.bytes = [] { return base::Result<std::string>(base::error(base::Code::kInternal, "gone")); };
   const auto wire = ocr_request(target_of("mistral"), order);

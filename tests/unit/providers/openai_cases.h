@@ -37,6 +37,18 @@ inline std::vector<std::string> parameters() {
   return names;
 }
 
+// The member of a message, or of a delta, with one call.
+inline constexpr std::string_view kCallMember =
+    R"("tool_calls":[{"index":0,"id":"abcdefghi","type":"function","function":{"name":"f","arguments":"{}"},)"
+    R"("extra_content":{"google":{"thought_signature":"sig"}}}])";
+
+// The choice of a whole reply whose message has these members and that call.
+inline schemas::ChatChoice whole_choice(const Target& target, std::string_view members) {
+  const std::string body = R"({"choices":[{"message":{)" + std::string(members) + "," +
+                           std::string(kCallMember) + R"(},"finish_reason":"tool_calls"}]})";
+  return translation(Family::kOpenai).chat_reply(target, body).value().choices.at(0);
+}
+
 struct Streamed {
   std::vector<schemas::ChatPiece> pieces;
   base::Status status;

@@ -189,7 +189,7 @@ TEST(OpenaiRequest, TheNameOfAnUnknownFieldAddsNoOther) {
   EXPECT_EQ(1, written.body[name]);
 }
 
-TEST(OpenaiRequest, AStreamAsksForItsUsageExceptOfMistral) {
+TEST(OpenaiRequest, AStreamRequestsItsUsageExceptOfMistral) {
   EXPECT_EQ(Json({{"include_usage", true}}),
             write(target_of("openai", "gpt-4o"), request_of({}), true).body["stream_options"]);
   const Written mistral = write(target_of("mistral", "m"), request_of({}), true);
@@ -269,7 +269,7 @@ TEST(OpenaiRequest, PartsOfThinkingAreForMistralAlone) {
   }
 }
 
-TEST(OpenaiRequest, AMessageOfThinkingAloneSaysNothing) {
+TEST(OpenaiRequest, AMessageOfThinkingAloneIsEmpty) {
   const Json thinking{{"type", "thinking"}, {"thinking", "hm"}};
   Json message{{"role", "assistant"}, {"content", Json::array({thinking})}};
   EXPECT_EQ(write("openai", "m", {{"messages", {message}}}).body["messages"][0]["content"], "");
@@ -284,7 +284,7 @@ TEST(OpenaiRequest, GroqSeesNoNamesOfMessages) {
   EXPECT_TRUE(written.lost("messages.name"));
 }
 
-TEST(OpenaiRequest, SeveralChoicesAreAskedForOrEmulated) {
+TEST(OpenaiRequest, SeveralChoicesAreRequestedOrEmulated) {
   schemas::ChatRequest request = request_of({{"n", 3}});
   request.n = 3;
   EXPECT_EQ(3, write(target_of("openai", "gpt-4o"), request).body["n"]);

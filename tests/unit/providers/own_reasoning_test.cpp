@@ -9,19 +9,7 @@ namespace {
 
 using schemas::Json;
 using testing::target_of;
-
-constexpr std::string_view kCallMember =
-    R"("tool_calls":[{"index":0,"id":"abcdefghi","type":"function","function":{"name":"f","arguments":"{}"},)"
-    R"("extra_content":{"google":{"thought_signature":"sig"}}}])";
-
-schemas::ChatChoice whole_choice(const Target& target, std::string_view message) {
-  const auto reply =
-      translation(Family::kOpenai)
-          .chat_reply(target, R"({"choices":[{"message":{)" + std::string(message) + "," +
-                                  std::string(kCallMember) + R"(},"finish_reason":"tool_calls"}]})");
-  EXPECT_TRUE(reply.has_value());
-  return reply ? reply->choices.at(0) : schemas::ChatChoice{};
-}
+using testing::whole_choice;
 
 // The assistant's message that the provider gets, if the client has sent `own` members with the message and
 // `own_call` with its call.

@@ -286,7 +286,7 @@ TEST(Tools, MoreThanAProviderTakesAreRefusedWithItsBound) {
     EXPECT_TRUE(testing::translated(target, with_tools(201)).has_value()) << target.name;
 }
 
-TEST(Tools, TheOldFormAsksForOneCall) {
+TEST(Tools, TheOldFormRequestsOneCall) {
   const auto sent_by_old_client = [](const Target& target, const std::string& more = {}) {
     std::string body = R"({"model":"x","messages":"hi","functions":[{"name":"f"}])" + more + "}";
     auto request = schemas::parse_chat_request(body);
@@ -327,7 +327,7 @@ TEST(Tools, AMapThatGeminiCannotExpressIsReported) {
     EXPECT_EQ(reported(plain), "") << plain;
 }
 
-TEST(Tools, GeminiIsNotAskedForArgumentsInParts) {
+TEST(Tools, ArgumentsInPartsAreNotRequestedOfGemini) {
   const std::string_view body = R"({"tools":[{"type":"function","function":{"name":"f"}}],"tool_config":
       {"function_calling_config":{"mode":"AUTO","stream_function_call_arguments":true}}})";
   EXPECT_EQ(sent_of(kGemini, body)["toolConfig"]["functionCallingConfig"], Json({{"mode", "AUTO"}}));

@@ -12,7 +12,7 @@ using testing::target_of;
 
 SpeechRequest hello() {
   SpeechRequest request;
-  request.model = "what the client says";
+  request.model = "what the client sends";
   request.input = "hello";
   request.voice = "alloy";
   return request;
@@ -29,7 +29,7 @@ TEST(SpeechWire, AProviderGetsItsModelAndTheFormatAndNoDefaults) {
             (Json{{"model", "tts-1"}, {"input", "hello"}, {"voice", "alloy"}, {"response_format", "mp3"}}));
 }
 
-TEST(SpeechWire, WhatWasAskedForGoesAlongAndTheBytesAreAskedForEvenForEvents) {
+TEST(SpeechWire, ParametersAreSentAndTheBytesAreRequestedEvenForEvents) {
   SpeechRequest request = hello();
   request.voice_by_id = request.events = true;
   request.encoding = schemas::SpeechEncoding::kPcm;
@@ -45,7 +45,7 @@ TEST(SpeechWire, WhatWasAskedForGoesAlongAndTheBytesAreAskedForEvenForEvents) {
                                  {"lang", "en"}}));
 }
 
-TEST(SpeechWire, ProvidersOfOpenAisFormSpeakAndOthersSayThatTheyDoNot) {
+TEST(SpeechWire, ProvidersOfOpenAisFormSpeakAndOthersAreRefused) {
   for (const char* provider : {"openai", "groq", "vllm", "llamacpp", "openrouter", "azure"})
     EXPECT_FALSE(no_speech(target_of(provider, "m"))) << provider;
   for (const char* provider : {"anthropic", "gemini", "mistral", "xai", "mock"}) {

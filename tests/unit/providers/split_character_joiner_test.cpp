@@ -72,7 +72,7 @@ TEST(SplitCharacterJoiner, EachChoiceAndMemberHasItsOwnCharacter) {
                     delta(0, "reasoning", "�"), delta(0, "content", "😀")}));
 }
 
-TEST(SplitCharacterJoiner, BlocksAndCallsAreToldApartByTheirIndex) {
+TEST(SplitCharacterJoiner, BlocksAndCallsAreDistinguishedByTheirIndex) {
   const auto block = [](int index, const std::string& text) {
     return R"({"type":"content_block_delta","index":)" + std::to_string(index) + R"(,"delta":{"text":")" +
            text + "\"}}";

@@ -41,7 +41,7 @@ std::string file(const std::string& name) {
          "\"\r\nContent-Type: application/octet-stream\r\n\r\nID3 sound\r\n--B--\r\n";
 }
 
-TEST(TranscriptionWire, WhisperIsAskedForTimesWithTheClientsParameters) {
+TEST(TranscriptionWire, TimesAreRequestedOfWhisperWithTheClientsParameters) {
   TranscriptionCall order = order_of();
   order.language = "de";
   order.prompt = "Names: Ada";
@@ -52,7 +52,7 @@ TEST(TranscriptionWire, WhisperIsAskedForTimesWithTheClientsParameters) {
   EXPECT_EQ(transcription_request(target_of("openai", "whisper-1"), order)->path, "/audio/transcriptions");
 }
 
-TEST(TranscriptionWire, WordsAreAskedForBesideTheSegments) {
+TEST(TranscriptionWire, WordsAreRequestedBesideTheSegments) {
   TranscriptionCall order = order_of();
   order.words = true;
   const std::string form = form_of(target_of("groq", "whisper-large-v3"), order);
@@ -61,7 +61,7 @@ TEST(TranscriptionWire, WordsAreAskedForBesideTheSegments) {
       std::string::npos);
 }
 
-TEST(TranscriptionWire, AModelWithoutTimesIsAskedForItsText) {
+TEST(TranscriptionWire, TheTextIsRequestedOfAModelWithoutTimes) {
   TranscriptionCall order = order_of();
   order.words = true;
   const std::string form = form_of(target_of("openai", "gpt-4o-mini-transcribe"), order);
@@ -90,17 +90,18 @@ TEST(TranscriptionWire, MistralGetsItsOwnForm) {
 }
 
 // "segments words"
-std::string told(const std::string& provider, const std::string& model, std::string_view language = {}) {
+std::string requested_times(const std::string& provider, const std::string& model,
+                            std::string_view language = {}) {
   const ReportedTimes times = reported_times(target_of(provider, model), language);
   return std::string(times.segments ? "segments" : "") + (times.words ? " words" : "");
 }
 
 TEST(TranscriptionWire, ModelsWithTimesAreKnownBeforeTheRequest) {
-  EXPECT_EQ(told("openai", "whisper-1", "de"), "segments words");
-  EXPECT_EQ(told("vllm", "ears"), "segments words");
-  EXPECT_EQ(told("openai", "gpt-4o-transcribe"), "");
-  EXPECT_EQ(told("mistral", "voxtral-mini-latest"), "segments");
-  EXPECT_EQ(told("mistral", "voxtral-mini-latest", "de"), "");
+  EXPECT_EQ(requested_times("openai", "whisper-1", "de"), "segments words");
+  EXPECT_EQ(requested_times("vllm", "ears"), "segments words");
+  EXPECT_EQ(requested_times("openai", "gpt-4o-transcribe"), "");
+  EXPECT_EQ(requested_times("mistral", "voxtral-mini-latest"), "segments");
+  EXPECT_EQ(requested_times("mistral", "voxtral-mini-latest", "de"), "");
   TranscriptionCall order = order_of();
   order.language = "de";
   EXPECT_EQ(form_of(target_of("mistral", "voxtral-mini-latest"), order).find("granularities"),
@@ -109,13 +110,13 @@ TEST(TranscriptionWire, ModelsWithTimesAreKnownBeforeTheRequest) {
 
 TEST(TranscriptionWire, TheFilesNameEndsAsItsBytesAre) {
   const Target target = target_of("openai", "whisper-1");
-  for (const auto& [given, told] :
+  for (const auto& [given, expected] :
        std::vector<std::pair<std::string, std::string>>{{"", "audio.mp3"},
                                                         {"voice", "voice.mp3"},
                                                         {"a/b\\talk.mpga", "talk.mpga"},
                                                         {"talk.wav", "talk.wav.mp3"},
                                                         {"say \"x\"\r\n.mp3", "say %22x%22%0D%0A.mp3"}}) {
-    EXPECT_NE(form_of(target, order_of(given)).find(file(told)), std::string::npos) << given;
+    EXPECT_NE(form_of(target, order_of(given)).find(file(expected)), std::string::npos) << given;
   }
 }
 
@@ -130,25 +131,25 @@ TEST(TranscriptionWire, ARecordingThatCannotBeReadIsNotSent) {
 }
 
 TEST(TranscriptionWire, AVerboseReplyIsReadWithItsTimes) {
-  const auto heard = transcription_reply(
+  const auto transcript = transcription_reply(
       target_of("openai", "whisper-1"),
       R"({"task":"transcribe","language":"german","duration":8.47,"text":"Guten Tag.","segments":[)"
       R"({"id":0,"seek":3,"start":0.0,"end":1.5,"text":" Guten Tag.","tokens":[50364,7],"temperature":0.2,)"
       R"("avg_logprob":-0.28,"compression_ratio":1.2,"no_speech_prob":0.01},7,{"start":1}],)"
       R"("words":[{"word":"Guten","start":0.1,"end":0.4},{"w":"x"}]})");
-  ASSERT_TRUE(heard);
-  EXPECT_EQ(heard->text, "Guten Tag.");
-  EXPECT_EQ(heard->language, "german");
-  EXPECT_EQ(heard->seconds, 8.47);
-  ASSERT_EQ(heard->segments.size(), 1u);
-  const auto& segment = heard->segments[0];
+  ASSERT_TRUE(transcript);
+  EXPECT_EQ(transcript->text, "Guten Tag.");
+  EXPECT_EQ(transcript->language, "german");
+  EXPECT_EQ(transcript->seconds, 8.47);
+  ASSERT_EQ(transcript->segments.size(), 1u);
+  const auto& segment = transcript->segments[0];
   EXPECT_EQ(segment.seek, 3);
   EXPECT_EQ(segment.end, 1.5);
   EXPECT_EQ(segment.tokens, (std::vector<std::int64_t>{50364, 7}));
   EXPECT_EQ(segment.avg_logprob, -0.28);
   EXPECT_EQ(segment.no_speech_prob, 0.01);
-  ASSERT_EQ(heard->words.size(), 1u);
-  EXPECT_EQ(heard->words[0].end, 0.4);
+  ASSERT_EQ(transcript->words.size(), 1u);
+  EXPECT_EQ(transcript->words[0].end, 0.4);
 }
 
 TEST(TranscriptionWire, TheLengthIsReadWhereverItIsReported) {

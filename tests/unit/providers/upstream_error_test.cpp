@@ -26,7 +26,7 @@ TEST(UpstreamError, EachStatusHasItsCode) {
   for (const auto& [status, code] : codes) EXPECT_EQ(code, error_of(status).code) << status;
 }
 
-TEST(UpstreamError, AKeyIsAtFaultByStatusAndByTheFieldsThatSaySo) {
+TEST(UpstreamError, AKeyIsAtFaultByStatusOrByTheFieldsOfTheError) {
   struct Case {
     int status;
     const char* body;
@@ -119,7 +119,7 @@ TEST(UpstreamError, TheMessageNamesTheProviderAndQuotesIt) {
   EXPECT_EQ("openai/gpt-4o answered 400: bad tool", message);
 }
 
-TEST(UpstreamError, WhatItSaysIsFoundInEveryForm) {
+TEST(UpstreamError, ItsMessageIsFoundInEveryForm) {
   const Translation& openai = translation(Family::kOpenai);
   EXPECT_EQ("a", openai.error_message(R"({"error":"a"})"));
   EXPECT_EQ("a", openai.error_message(R"({"error":{"message":"a"}})"));
