@@ -205,7 +205,12 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   }
 
   void send_pieces() {
-    if (!pieces_.empty() && !cancelled_) handlers_.on_pieces(std::exchange(pieces_, {}));
+    if (pieces_.empty() || cancelled_) return;
+    const auto pass_on = [&]() -> base::Status {
+      handlers_.on_pieces(std::exchange(pieces_, {}));
+      return {};
+    };
+    if (base::Status passed = read_safely(target_, pass_on); !passed && !error_) fail_with(passed.error());
   }
 
   // True if the end marker has arrived; nothing after it is read.
