@@ -169,12 +169,12 @@ TEST(ChatCost, EachCallThatFailsWithoutAnErrorStatusHasTokens) {
     ASSERT_FALSE(dependencies.answer(request("a/m"), received));
     EXPECT_EQ(calls * prompt, received.failed_tokens) << answer;
   }
-  Received unheard;
+  Received uncalled;
   ModelRow row = testing::row("a/m", "openai");
   row.target.base_url = "http://127.0.0.1:1/v1";
   ChatFixture dependencies(models({row}));
-  ASSERT_FALSE(dependencies.answer(request("a/m"), unheard));
-  EXPECT_EQ(0, unheard.failed_tokens);
+  ASSERT_FALSE(dependencies.answer(request("a/m"), uncalled));
+  EXPECT_EQ(0, uncalled.failed_tokens);
 }
 
 TEST(ChatCost, AnAnswerHasTheTokensOfTheFailedCallsBeforeIt) {

@@ -30,7 +30,7 @@ class LanesOfABoundedModel : public ::testing::Test {
     lanes = std::make_shared<Lanes>(loop, targets, [this] { return models; });
     lanes->on_capacity([this] {
       const std::lock_guard lock(mutex);
-      ++told;
+      ++notified;
       changed.notify_all();
     });
   }
@@ -48,11 +48,11 @@ class LanesOfABoundedModel : public ::testing::Test {
   }
   bool is_notified(int times) {
     std::unique_lock lock(mutex);
-    return support::wait_until(changed, lock, [&] { return told >= times; });
+    return support::wait_until(changed, lock, [&] { return notified >= times; });
   }
-  int heard() {
+  int notifications() {
     const std::lock_guard lock(mutex);
-    return told;
+    return notified;
   }
   // Runs `act` on the loop with the limiter of the model's first target.
   void with_limiter(const std::function<void(TargetLimiter&, const ModelLimits&)>& act) {
@@ -86,7 +86,7 @@ class LanesOfABoundedModel : public ::testing::Test {
 
   std::mutex mutex;
   std::condition_variable changed;
-  int told = 0;
+  int notified = 0;
   net::Cancel cancel;
   net::Loop loop{"test"};
   RegistryPtr models;
@@ -168,12 +168,12 @@ TEST_F(LanesOfABoundedModel, NotifyOnlyARefusedCallerThatAPlaceWasGivenBack) {
   begin({.concurrent = 1});
   EXPECT_EQ(takes(1), 1);
   kept.clear();
-  EXPECT_EQ(heard(), 0);
+  EXPECT_EQ(notifications(), 0);
   EXPECT_FALSE(lanes->some_are_full());
   EXPECT_EQ(takes(2), 1);
   EXPECT_TRUE(lanes->some_are_full());
   kept.clear();
-  EXPECT_EQ(heard(), 1);
+  EXPECT_EQ(notifications(), 1);
   EXPECT_FALSE(lanes->some_are_full());
   EXPECT_EQ(takes(2), 1);
 }
@@ -181,13 +181,13 @@ TEST_F(LanesOfABoundedModel, NotifyOnlyARefusedCallerThatAPlaceWasGivenBack) {
 TEST_F(LanesOfABoundedModel, NotifyARefusedCallerWhenTheMinuteLetsTheNextThrough) {
   begin({.requests_per_minute = 600});
   enter_waiting(60);
-  int tellings = 0;
+  int before = 0;
   while (takes(9) > 0) {  // permits that were refilled meanwhile
     enter_waiting(static_cast<int>(kept.size()));
     kept.clear();
-    tellings = heard();
+    before = notifications();
   }
-  EXPECT_TRUE(is_notified(tellings + 1));
+  EXPECT_TRUE(is_notified(before + 1));
   EXPECT_EQ(takes(1), 1);
 }
 
@@ -195,9 +195,9 @@ TEST_F(LanesOfABoundedModel, NotifyARefusedCallerThatADirectCallHasLeft) {
   begin({.concurrent = 1});
   enter(1);
   EXPECT_EQ(takes(9), 0);
-  EXPECT_EQ(heard(), 0);
+  EXPECT_EQ(notifications(), 0);
   with_limiter([](TargetLimiter& limiter, const ModelLimits&) { limiter.leave("default"); });
-  EXPECT_EQ(heard(), 1);
+  EXPECT_EQ(notifications(), 1);
   EXPECT_EQ(takes(9), 1);
 }
 
@@ -219,11 +219,11 @@ class DeferredRequestsToABrokenTarget : public ::testing::Test {
     return settings;
   }
   void ask(std::vector<std::string> models) {
-    testing::Received heard;
-    auto asked = testing::request("a/m");
-    asked.models = std::move(models);
-    asked.deferred = true;
-    (void)dependencies.answer(asked, heard);
+    testing::Received received;
+    auto chat_request = testing::request("a/m");
+    chat_request.models = std::move(models);
+    chat_request.deferred = true;
+    (void)dependencies.answer(chat_request, received);
   }
   bool has_capacity() { return dependencies.chat.lanes()->take("a/m", "default") != nullptr; }
 

@@ -69,13 +69,13 @@ TEST(TargetLimiter, ARefusalNamesTheModelAndTheLimitThatIsUsedUp) {
   net::Loop loop("test");
   const auto refusal = [&](const ModelLimits& limits) {
     TargetLimiter limiter(loop);
-    std::string said;
+    std::string message;
     on_loop(loop, [&] {
       while (limiter.enter(limits, {.tokens = 1}, "team/small")) {
       }
-      said = limiter.enter(limits, {.tokens = 1}, "team/small").error().message;
+      message = limiter.enter(limits, {.tokens = 1}, "team/small").error().message;
     });
-    return said;
+    return message;
   };
   EXPECT_EQ("model 'team/small' is at its limit of 5 requests per minute",
             refusal({.requests_per_minute = 5}));
@@ -205,7 +205,7 @@ TEST(TargetLimiter, ATenantMayAlwaysHaveOneCall) {
   });
 }
 
-TEST(TargetLimiter, TheRefusalSaysThatTheShareOfATenantIsUsedUp) {
+TEST(TargetLimiter, TheRefusalNamesTheShareOfATenant) {
   net::Loop loop("test");
   on_loop(loop, [&] {
     TargetLimiter limiter(loop);

@@ -42,7 +42,7 @@ TEST(McpCacheTest, ALaterListTakesThePlaceOfAnEarlierOne) {
   EXPECT_FALSE(cache.tools("a", kNow)) << "a lifetime of 0 is not cached";
 }
 
-TEST(McpCacheTest, NothingIsKeptWhereTheSettingSaysSo) {
+TEST(McpCacheTest, NothingIsKeptIfTheSettingIsZero) {
   McpCache cache({.keep = milliseconds(0)});
   cache.keep("a", tools(), milliseconds(4000), kNow);
   EXPECT_FALSE(cache.tools("a", kNow));

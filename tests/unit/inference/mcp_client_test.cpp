@@ -57,19 +57,19 @@ class McpClients : public ::testing::Test {
     endpoint.guarded = false;
     const McpClient::Dependencies dependencies{loop_, http_, guard_, cache_};
     McpClient client(dependencies, std::move(endpoint), limits_);
-    std::optional<T> heard;
+    std::optional<T> answer;
     std::mutex mutex;
     std::condition_variable changed;
     const auto keep = [&](T result) {
       const std::lock_guard lock(mutex);
-      heard.emplace(std::move(result));
+      answer.emplace(std::move(result));
       changed.notify_all();
     };
     loop_.post([&] { net::spawn(into<T>(ask(client, cancel_), keep)); });
     if (cancel_at > 0) cancel_when(server, cancel_at);
     std::unique_lock lock(mutex);
-    EXPECT_TRUE(support::wait_until(changed, lock, [&] { return heard.has_value(); }));
-    return heard ? *std::move(heard) : T(base::error(Code::kInternal, "no answer"));
+    EXPECT_TRUE(support::wait_until(changed, lock, [&] { return answer.has_value(); }));
+    return answer ? *std::move(answer) : T(base::error(Code::kInternal, "no answer"));
   }
 
   std::size_t list_of(ScriptedUpstream& server) {
@@ -210,7 +210,7 @@ TEST_F(McpClients, ALaterConversationTakesAListThatIsFreshWithoutAsking) {
   EXPECT_EQ(1u, server.bodies().size());
 }
 
-TEST_F(McpClients, AListThatIsFreshForNoTimeOrDoesNotSayIsAskedForAgain) {
+TEST_F(McpClients, AListThatIsFreshForNoTimeOrAnUnknownTimeIsRequestedAgain) {
   ScriptedUpstream stale({page(1, {"a"}, {}, fresh_for(0)), page(1, {"a", "b"}), page(1, {"a", "b", "c"})});
   EXPECT_EQ(1u, list_of(stale));
   EXPECT_EQ(2u, list_of(stale));

@@ -17,7 +17,7 @@ net::HttpReply head(int status, const std::string& type, const std::string& sess
 }
 
 // The parsed reply to request number 1.
-base::Result<McpReply> heard(const net::HttpReply& reply, const std::string& body) {
+base::Result<McpReply> read_reply(const net::HttpReply& reply, const std::string& body) {
   McpResponseReader reader(1, kMost, nullptr);
   reader.begin(reply);
   reader.take(body);
@@ -29,7 +29,7 @@ constexpr std::string_view kAnswer = "data: {\"id\":1,\"result\":{\"a\":1}}\n\n"
 
 TEST(McpResponseReader, AJsonReplyIsReadWithItsSession) {
   const auto reply =
-      heard(head(200, "application/json; charset=utf-8", "s1"), R"({"id":1,"result":{"a":1}})");
+      read_reply(head(200, "application/json; charset=utf-8", "s1"), R"({"id":1,"result":{"a":1}})");
   ASSERT_TRUE(reply);
   EXPECT_EQ("s1", reply->session);
   EXPECT_EQ(1, reply->message.result["a"]);
@@ -51,14 +51,14 @@ TEST(McpResponseReader, InAStreamTheAnswerIsFoundAmongOtherMessages) {
 }
 
 TEST(McpResponseReader, RequestsOfAServerArePassedOnUpToTheBound) {
-  int asked = 0;
+  int pings = 0;
   McpResponseReader reader(1, kMost,
-                           [&](const McpMessage& message) { asked += message.method == "ping" ? 1 : 0; });
+                           [&](const McpMessage& message) { pings += message.method == "ping" ? 1 : 0; });
   reader.begin(kEvents);
   for (int i = 0; i < kMcpServerRequestsMax; ++i)
     EXPECT_TRUE(reader.take("data: {\"id\":\"p\",\"method\":\"ping\"}\n\n"));
   EXPECT_FALSE(reader.take("data: {\"id\":\"p\",\"method\":\"ping\"}\n\n"));
-  EXPECT_EQ(kMcpServerRequestsMax, asked);
+  EXPECT_EQ(kMcpServerRequestsMax, pings);
   EXPECT_FALSE(reader.end(Transfer(kEvents)));
 }
 
@@ -86,7 +86,7 @@ TEST(McpResponseReader, AStreamThatWasTooSlowOrTooLargeIsNotResumed) {
 
 TEST(McpResponseReader, AnErrorWithoutAnIdAnswersTheRequest) {
   const auto reply =
-      heard(head(400, "application/json"), R"({"id":null,"error":{"code":-32000,"message":"no"}})");
+      read_reply(head(400, "application/json"), R"({"id":null,"error":{"code":-32000,"message":"no"}})");
   ASSERT_TRUE(reply);
   EXPECT_EQ(McpMessage::Kind::kError, reply->message.kind);
   EXPECT_EQ(400, reply->status);
@@ -94,7 +94,7 @@ TEST(McpResponseReader, AnErrorWithoutAnIdAnswersTheRequest) {
 
 TEST(McpResponseReader, ARefusalMayHaveAnyBody) {
   for (const char* type : {"text/html", "application/json", ""}) {
-    const auto reply = heard(head(404, type), "<html>");
+    const auto reply = read_reply(head(404, type), "<html>");
     ASSERT_TRUE(reply) << type;
     EXPECT_EQ(404, reply->status);
     EXPECT_EQ(McpMessage::Kind::kNone, reply->message.kind);
@@ -103,7 +103,7 @@ TEST(McpResponseReader, ARefusalMayHaveAnyBody) {
 
 TEST(McpResponseReader, ALostSessionIsRecognised) {
   const auto is_lost = [](int status, const char* type, const std::string& body) {
-    const auto reply = heard(head(status, type), body);
+    const auto reply = read_reply(head(status, type), body);
     return reply && is_lost_session(*reply);
   };
   const auto error = [](int code, const std::string& message) {
@@ -134,12 +134,12 @@ TEST(McpResponseReader, ALostSessionIsRecognised) {
 }
 
 TEST(McpResponseReader, ASuccessThatIsNoAnswerIsAnError) {
-  EXPECT_FALSE(heard(head(200, "text/html"), "<html>"));
-  EXPECT_FALSE(heard(head(200, "application/json"), "<html>"));
-  EXPECT_FALSE(heard(head(200, "application/json"), R"({"id":2,"result":{}})"));
-  EXPECT_FALSE(heard(head(200, "application/json"), R"({"id":1,"method":"ping"})"));
-  EXPECT_FALSE(heard(kEvents, "data: {]\n\n"));
-  EXPECT_FALSE(heard(kEvents, "data: " + std::string(kMost + 1, 'x')));
+  EXPECT_FALSE(read_reply(head(200, "text/html"), "<html>"));
+  EXPECT_FALSE(read_reply(head(200, "application/json"), "<html>"));
+  EXPECT_FALSE(read_reply(head(200, "application/json"), R"({"id":2,"result":{}})"));
+  EXPECT_FALSE(read_reply(head(200, "application/json"), R"({"id":1,"method":"ping"})"));
+  EXPECT_FALSE(read_reply(kEvents, "data: {]\n\n"));
+  EXPECT_FALSE(read_reply(kEvents, "data: " + std::string(kMost + 1, 'x')));
 }
 
 TEST(McpResponseReader, ANotificationNeedsNoAnswer) {

@@ -10,7 +10,7 @@ using schemas::Json;
 
 constexpr std::size_t kTextMost = 1000;
 
-std::string told(const std::string& result) {
+std::string text_of_result(const std::string& result) {
   const auto outcome = read_mcp_outcome(providers::parse_wire(result).value(), kTextMost);
   EXPECT_TRUE(outcome) << result;
   return outcome ? outcome->text : std::string();
@@ -20,29 +20,32 @@ TEST(McpResult, StructuredContentWithALargeNumberIsNotRepeated) {
   for (const char* number : {"12345678901234567890123", "1.5", "18446744073709551615", "-1"}) {
     const std::string object = R"({"sum":)" + std::string(number) + "}";
     const Json text = {{"type", "text"}, {"text", object}};
-    EXPECT_EQ(object, told(R"({"content":[)" + text.dump() + R"(],"structuredContent":)" + object + "}"));
+    EXPECT_EQ(object,
+              text_of_result(R"({"content":[)" + text.dump() + R"(],"structuredContent":)" + object + "}"));
   }
 }
 
 TEST(McpResult, TextsKeepTheirOrder) {
-  EXPECT_EQ("one\ntwo", told(R"({"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]})"));
+  EXPECT_EQ("one\ntwo",
+            text_of_result(R"({"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]})"));
 }
 
 TEST(McpResult, TheTextOfAResourceIsPassedOn) {
-  EXPECT_EQ("inside", told(R"({"content":[{"type":"resource","resource":{"uri":"x:1","text":"inside"}}]})"));
+  EXPECT_EQ("inside",
+            text_of_result(R"({"content":[{"type":"resource","resource":{"uri":"x:1","text":"inside"}}]})"));
 }
 
 TEST(McpResult, WhatIsNoTextIsDescribed) {
   EXPECT_EQ("[image: image/png, 4 bytes]",
-            told(R"({"content":[{"type":"image","mimeType":"image/png","data":"aGVsbA=="}]})"));
+            text_of_result(R"({"content":[{"type":"image","mimeType":"image/png","data":"aGVsbA=="}]})"));
   EXPECT_EQ(
       "[resource x:1: application/gzip, 3 bytes]",
-      told(
+      text_of_result(
           R"({"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"application/gzip","blob":"YWJj"}}]})"));
   EXPECT_EQ("[resource x:2: a file]",
-            told(R"({"content":[{"type":"resource_link","uri":"x:2","name":"a file"}]})"));
+            text_of_result(R"({"content":[{"type":"resource_link","uri":"x:2","name":"a file"}]})"));
   EXPECT_EQ("[content of type hologram]\n[content without a type]",
-            told(R"({"content":[{"type":"hologram"},"what"]})"));
+            text_of_result(R"({"content":[{"type":"hologram"},"what"]})"));
 }
 
 TEST(McpResult, ItsImagesArePicturesWithTheTypeOfTheirBytes) {
@@ -63,12 +66,13 @@ TEST(McpResult, ItsImagesArePicturesWithTheTypeOfTheirBytes) {
   EXPECT_EQ(kMcpPicturesMax, read_mcp_outcome({{"content", many}}, kTextMost)->pictures.size());
 }
 
-TEST(McpResult, StructuredContentIsPassedOnUnlessATextSaysTheSame) {
-  EXPECT_EQ(R"({"sum":3})", told(R"({"content":[],"structuredContent":{"sum":3}})"));
+TEST(McpResult, StructuredContentIsPassedOnUnlessATextIsTheSame) {
+  EXPECT_EQ(R"({"sum":3})", text_of_result(R"({"content":[],"structuredContent":{"sum":3}})"));
   EXPECT_EQ("three\n{\"sum\":3}",
-            told(R"({"content":[{"type":"text","text":"three"}],"structuredContent":{"sum":3}})"));
+            text_of_result(R"({"content":[{"type":"text","text":"three"}],"structuredContent":{"sum":3}})"));
   EXPECT_EQ("{ \"sum\": 3 }",
-            told(R"({"content":[{"type":"text","text":"{ \"sum\": 3 }"}],"structuredContent":{"sum":3}})"));
+            text_of_result(
+                R"({"content":[{"type":"text","text":"{ \"sum\": 3 }"}],"structuredContent":{"sum":3}})"));
 }
 
 TEST(McpResult, AnErrorOfTheToolIsKept) {
@@ -78,7 +82,7 @@ TEST(McpResult, AnErrorOfTheToolIsKept) {
   EXPECT_EQ("", outcome->text);
 }
 
-TEST(McpResult, ALongResultIsCutBetweenCharactersAndSaysSo) {
+TEST(McpResult, ALongResultIsCutBetweenCharactersAndMarked) {
   std::string text(kTextMost - 1, 'a');
   text += "\xC3\xBC and more";
   const Json result{{"content", {{{"type", "text"}, {"text", text}}}}};

@@ -43,7 +43,7 @@ std::vector<McpParam> params_of(const Json& schema) {
   return page && page->tools.size() == 1 ? page->tools[0].params : std::vector<McpParam>{};
 }
 
-TEST(McpTools, APageIsFreshForAsLongAsItSaysWithinADay) {
+TEST(McpTools, APageIsFreshForItsOwnTimeWithinADay) {
   using std::chrono::milliseconds;
   EXPECT_EQ(milliseconds(1500), freshness(1500));
   EXPECT_EQ(milliseconds(0), freshness(-1));

@@ -42,7 +42,7 @@ struct Costs : ChatFixture {
 
   MediaClient media() {
     return {chat, pool, "t", [this](const CallCost& cost, std::function<void(bool)> go) {
-              asked.push_back(cost);
+              before_sending.push_back(cost);
               go(goes);
             }};
   }
@@ -83,7 +83,7 @@ struct Costs : ChatFixture {
   }
 
   base::Pool pool{base::Pool::Options{}};
-  std::vector<CallCost> asked;  // loop thread, or after the end
+  std::vector<CallCost> before_sending;  // loop thread, or after the end
   bool goes = true, end = false;
 };
 
@@ -91,11 +91,11 @@ TEST(MediaCost, EmbeddingsAreChargedWithTheirTokens) {
   ScriptedUpstream upstream({embedding(R"({"prompt_tokens":7,"total_tokens":7})")});
   Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
   EXPECT_EQ(7'000, costs.embedded(text("hello")));
-  ASSERT_EQ(1u, costs.asked.size());
-  EXPECT_EQ("a/m", costs.asked[0].model);
-  EXPECT_GE(costs.asked[0].max, 5'000);
-  EXPECT_EQ(costs.asked[0].max, costs.asked[0].run_max);
-  EXPECT_EQ(costs.media().max_cost(text("hello")).max, costs.asked[0].max);
+  ASSERT_EQ(1u, costs.before_sending.size());
+  EXPECT_EQ("a/m", costs.before_sending[0].model);
+  EXPECT_GE(costs.before_sending[0].max, 5'000);
+  EXPECT_EQ(costs.before_sending[0].max, costs.before_sending[0].run_max);
+  EXPECT_EQ(costs.media().max_cost(text("hello")).max, costs.before_sending[0].max);
 }
 
 TEST(MediaCost, EmbeddingsThatTheClientLeavesHaveTheirEstimatedTokens) {
@@ -129,18 +129,18 @@ TEST(MediaCost, EmbeddingsThatARefusalAnswersHaveNoTokens) {
 TEST(MediaCost, ARunThatWasCancelledSendsNothingAfterALatePermission) {
   ScriptedUpstream upstream({embedding("{}")});
   Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
-  support::Answer<bool> asked;
+  support::Answer<bool> called;
   std::function<void(bool)> permit;
   std::shared_ptr<ChatRun> run;
   costs.on_loop([&] {
     const MediaClient client(costs.chat, costs.pool, "t",
-                             [&, told = asked.take()](const CallCost&, std::function<void(bool)> go) {
+                             [&, call = called.take()](const CallCost&, std::function<void(bool)> go) {
                                permit = std::move(go);
-                               told(true);
+                               call(true);
                              });
     run = client.embed(text("hello"), [](const base::Result<EmbeddingResult>&) {});
   });
-  ASSERT_TRUE(asked.wait());
+  ASSERT_TRUE(called.wait());
   costs.on_loop([&] {
     EXPECT_EQ(0, run->charged().cost);
     run->cancel();
@@ -156,7 +156,7 @@ TEST(MediaCost, AReplyWithoutUsageIsChargedInFull) {
   Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
   const NanoUsd sum = costs.embedded(text("hello"));
   EXPECT_TRUE(costs.end);
-  EXPECT_EQ(costs.asked.at(0).max, sum);
+  EXPECT_EQ(costs.before_sending.at(0).max, sum);
 }
 
 TEST(MediaCost, AnHttpErrorCostsNothingAndALostConnectionEverything) {
@@ -164,10 +164,10 @@ TEST(MediaCost, AnHttpErrorCostsNothingAndALostConnectionEverything) {
                              embedding(R"({"prompt_tokens":7,"total_tokens":7})")});
   Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
   const NanoUsd sum = costs.embedded(text("hello"));
-  ASSERT_EQ(3u, costs.asked.size());
-  const NanoUsd each = costs.asked[0].max.value();
-  EXPECT_EQ(each, costs.asked[1].run_max);
-  EXPECT_EQ(2 * each, costs.asked[2].run_max);
+  ASSERT_EQ(3u, costs.before_sending.size());
+  const NanoUsd each = costs.before_sending[0].max.value();
+  EXPECT_EQ(each, costs.before_sending[1].run_max);
+  EXPECT_EQ(2 * each, costs.before_sending[2].run_max);
   EXPECT_EQ(each + 7'000, sum);
 }
 
@@ -189,7 +189,7 @@ TEST(MediaCost, AReplyThatIsRejectedWithoutUsageIsChargedInFull) {
   ScriptedUpstream upstream({http(200, R"({"data":[],"usage":{}})")});
   Costs costs(models({media_row("a/m", upstream, {.prompt = 1})}));
   const NanoUsd sum = costs.embedded(text("hello"));
-  EXPECT_EQ(*costs.asked.at(0).max * static_cast<NanoUsd>(costs.asked.size()), sum);
+  EXPECT_EQ(*costs.before_sending.at(0).max * static_cast<NanoUsd>(costs.before_sending.size()), sum);
 }
 
 TEST(MediaCost, UnitsOfAFailedCallStayReserved) {
@@ -197,7 +197,7 @@ TEST(MediaCost, UnitsOfAFailedCallStayReserved) {
   Costs costs(models({media_row("a/m", upstream, {.page = 0.001}, {Ability::kOcr})}));
   const NanoUsd sum = costs.read({0, 4, 9});
   EXPECT_FALSE(costs.end);
-  EXPECT_EQ(3'000'000 * static_cast<NanoUsd>(costs.asked.size()), sum);
+  EXPECT_EQ(3'000'000 * static_cast<NanoUsd>(costs.before_sending.size()), sum);
 }
 
 TEST(MediaCost, ACallThatIsRefusedIsNotSentAndCostsNothing) {
@@ -213,7 +213,7 @@ TEST(MediaCost, PagesAreChargedAsRequested) {
   ScriptedUpstream upstream({http(200, R"({"pages":[{"index":0,"markdown":"a"}]})")});
   Costs costs(models({media_row("a/m", upstream, {.page = 0.001}, {Ability::kOcr})}));
   EXPECT_EQ(3'000'000, costs.read({0, 4, 9}));
-  EXPECT_EQ(3'000'000, costs.asked.at(0).max);
+  EXPECT_EQ(3'000'000, costs.before_sending.at(0).max);
   EXPECT_EQ(schemas::kDocumentPagesMax * 1'000'000, costs.read({}));
 }
 
@@ -221,7 +221,7 @@ TEST(MediaCost, ARecordingIsChargedBySecondsAndInFullIfItsLengthIsNotReported) {
   ScriptedUpstream upstream({http(200, R"({"text":"a","duration":9.2})"), http(200, R"({"text":"a"})")});
   Costs costs(models({media_row("a/m", upstream, {.audio_second = 0.001}, {Ability::kAudio})}));
   EXPECT_EQ(10'000'000, costs.transcribed(20));
-  EXPECT_EQ(20'000'000, costs.asked.at(0).max);
+  EXPECT_EQ(20'000'000, costs.before_sending.at(0).max);
   EXPECT_EQ(20'000'000, costs.transcribed(20));
 }
 
@@ -231,7 +231,7 @@ TEST(MediaCost, ARecordingIsChargedByTokensIfTheModelIs) {
       R"({"text":"a","usage":{"type":"tokens","input_tokens":14,"output_tokens":45,"total_tokens":59}})")});
   Costs costs(models({media_row("a/m", upstream, {.prompt = 1, .completion = 2}, {Ability::kAudio})}));
   EXPECT_EQ(14'000 + 90'000, costs.transcribed(20));
-  EXPECT_GE(costs.asked.at(0).max, 20 * 50 * 3'000);
+  EXPECT_GE(costs.before_sending.at(0).max, 20 * 50 * 3'000);
 }
 
 TEST(MediaCost, ImagesAreChargedByTheirNumber) {

@@ -135,8 +135,8 @@ TEST(MediaClient, ATargetThatFailsAtOneThingGoesOnWithTheOthers) {
   EXPECT_EQ(dependencies.chat.health().at(0).breaker, BreakerState::kOpen);
   EXPECT_EQ(dependencies.chat.health().at(0).work, Work::kEmbeddings)
       << "the work with the worst state is reported";
-  testing::Received heard;
-  const auto end = dependencies.answer(testing::request("m"), heard);
+  testing::Received received;
+  const auto end = dependencies.answer(testing::request("m"), received);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->reply.choices.at(0).content, "hi");
 }

@@ -31,13 +31,13 @@ class Lists : public ::testing::Test {
     lists = std::make_unique<ModelLists>(ModelLists::Dependencies{loop, client, pool}, settings, options);
   }
   std::vector<std::string> fetch() {
-    auto heard = std::make_shared<std::promise<ModelLists::List>>();
-    auto list = heard->get_future();
-    lists->fetch([heard](ModelLists::List told) { heard->set_value(std::move(told)); });
+    auto promise = std::make_shared<std::promise<ModelLists::List>>();
+    auto list = promise->get_future();
+    lists->fetch([promise](ModelLists::List fetched) { promise->set_value(std::move(fetched)); });
     std::vector<std::string> names;
-    if (list.wait_for(std::chrono::seconds(20)) != std::future_status::ready) return {"never told"};
-    const ModelLists::List told = list.get();
-    for (const ModelLists::Listed& each : *told) names.push_back(each.name);
+    if (list.wait_for(std::chrono::seconds(20)) != std::future_status::ready) return {"no list"};
+    const ModelLists::List fetched = list.get();
+    for (const ModelLists::Listed& each : *fetched) names.push_back(each.name);
     return names;
   }
 
@@ -53,7 +53,7 @@ TEST_F(Lists, WithoutOpenProvidersThereIsNothingToWaitFor) {
   EXPECT_EQ(fetch(), Names());
 }
 
-TEST_F(Lists, AProvidersModelsAreKnownByItsNameAndAskedForOnce) {
+TEST_F(Lists, AProvidersModelsAreKnownByItsNameAndRequestedOnce) {
   WebServer server(net::testing::Replies{{"/v1/models", kList}});
   start(settings("openai", server.url("/v1")));
   EXPECT_EQ(lists->known()->size(), 0u);

@@ -171,7 +171,7 @@ TEST(PausedTurn, AWholeTurnThatCannotGoOnIsAnsweredByAFallback) {
   EXPECT_EQ(1u, messages_of(other.bodies().at(0)).size());
 }
 
-TEST(PausedTurn, EmptyAndUnaskedPausesEndWithLength) {
+TEST(PausedTurn, EmptyAndUnrequestedPausesEndWithLength) {
   const std::string whole = message(kSearch, "pause_turn");
   for (const auto& [chat_request, reply] :
        {std::pair(searching(), message("[]", "pause_turn")), std::pair(request("a/m"), whole),

@@ -24,9 +24,9 @@ ModelRow priced(Price price, const std::string& provider = "openai") {
 schemas::Json image(const std::string& url) { return {{"type", "image_url"}, {"image_url", {{"url", url}}}}; }
 
 ChatRequest with_part(schemas::Json part) {
-  ChatRequest asked = request("a/m");
-  asked.body["messages"][0]["content"] = schemas::Json::array({std::move(part)});
-  return asked;
+  ChatRequest chat_request = request("a/m");
+  chat_request.body["messages"][0]["content"] = schemas::Json::array({std::move(part)});
+  return chat_request;
 }
 
 class MaxCost : public ::testing::Test {
@@ -45,11 +45,11 @@ class MaxCost : public ::testing::Test {
     return price;
   }
   ChatRequest any_request() {
-    ChatRequest asked = request("a/m", std::string(any<std::size_t>(0, 2'000), 'x'));
-    if (any(0, 1) == 1) asked.body["max_completion_tokens"] = any(1, 100'000);
-    if (any(0, 1) == 1) asked.body["tools"] = {testing::tool("get_weather")};
-    asked.n = any(1, 4);
-    return asked;
+    ChatRequest chat_request = request("a/m", std::string(any<std::size_t>(0, 2'000), 'x'));
+    if (any(0, 1) == 1) chat_request.body["max_completion_tokens"] = any(1, 100'000);
+    if (any(0, 1) == 1) chat_request.body["tools"] = {testing::tool("get_weather")};
+    chat_request.n = any(1, 4);
+    return chat_request;
   }
   schemas::ChatUsage any_usage(std::int64_t prompt_most, std::int64_t completion_most) {
     schemas::ChatUsage usage;
@@ -68,23 +68,23 @@ TEST_F(MaxCost, IsNeverBelowTheCostOfAUsageWithinTheCap) {
   for (int i = 0; i < 2'000; ++i) {
     ModelRow row = priced(any_price(), any(0, 1) == 1 ? "openai" : "anthropic");
     if (any(0, 1) == 1) row.target.output_max = any(1, 50'000);
-    const ChatRequest asked = any_request();
-    const int choices = fans_out(row.target, asked) ? 1 : asked.n;
-    const std::int64_t completion = output_cap(row.target, requested_output(asked)) * choices;
-    const auto tokens = static_cast<std::int64_t>(asked.body.dump().size());
-    const NanoUsd most = max_cost(row, asked).value();
+    const ChatRequest chat_request = any_request();
+    const int choices = fans_out(row.target, chat_request) ? 1 : chat_request.n;
+    const std::int64_t completion = output_cap(row.target, requested_output(chat_request)) * choices;
+    const auto tokens = static_cast<std::int64_t>(chat_request.body.dump().size());
+    const NanoUsd most = max_cost(row, chat_request).value();
     for (int k = 0; k < 5; ++k)
       ASSERT_GE(most, schemas::nano_usd(cost_of(*row.price, any_usage(tokens, completion)))) << i;
   }
 }
 
 TEST_F(MaxCost, CountsAByteAsATokenAndTheDearestPriceOfThePrompt) {
-  const ChatRequest asked = request("a/m", std::string(1'000, 'x'));
+  const ChatRequest chat_request = request("a/m", std::string(1'000, 'x'));
   const Price cheap_cache{.prompt = 1, .cached = 0.1};
   const Price dear_cache{.prompt = 1, .cached = 3};
-  const NanoUsd one = max_cost(priced(cheap_cache), asked).value();
+  const NanoUsd one = max_cost(priced(cheap_cache), chat_request).value();
   EXPECT_GE(one, (1'000 + kAddedTokensMax) * 1'000);
-  EXPECT_EQ(max_cost(priced(dear_cache), asked).value(), 3 * one);
+  EXPECT_EQ(max_cost(priced(dear_cache), chat_request).value(), 3 * one);
 }
 
 TEST_F(MaxCost, OfARequestThatIsNotYetParsedIsNotLessThanLater) {
@@ -123,29 +123,29 @@ TEST_F(MaxCost, OfThePicturesOfAToolResultIsThatOfImages) {
 }
 
 TEST_F(MaxCost, OfASchemaThatLooksLikeAnImageCountsItsBytes) {
-  ChatRequest asked = request("a/m");
-  asked.body["tools"] = {image("data:" + std::string(100'000, 'x'))};
-  EXPECT_GE(prompt_max(asked), 100'000);
+  ChatRequest chat_request = request("a/m");
+  chat_request.body["tools"] = {image("data:" + std::string(100'000, 'x'))};
+  EXPECT_GE(prompt_max(chat_request), 100'000);
 }
 
 TEST_F(MaxCost, CoversTheChoicesOfOneCall) {
-  ChatRequest asked = request("a/m");
+  ChatRequest chat_request = request("a/m");
   const auto most = [&](const std::string& provider) {
-    return max_cost(priced({.completion = 1}, provider), asked).value();
+    return max_cost(priced({.completion = 1}, provider), chat_request).value();
   };
   const NanoUsd one = most("openai");
-  asked.n = 3;
+  chat_request.n = 3;
   EXPECT_EQ(most("openai"), 3 * one);
   EXPECT_EQ(most("groq"), one);  // it takes three calls
 }
 
 TEST_F(MaxCost, IsUnknownWithoutAPriceExceptForTheMockAndForServersOfOurOwn) {
-  const ChatRequest asked = request("a/m");
-  EXPECT_EQ(max_cost(testing::row("a/m", "openai"), asked), std::nullopt);
-  EXPECT_EQ(max_cost(testing::row("a/m", "openrouter"), asked), std::nullopt);
-  EXPECT_EQ(max_cost(testing::row("a/m", "mock"), asked), 0);
-  EXPECT_EQ(max_cost(testing::row("a/m", "ollama"), asked), 0);
-  EXPECT_GT(max_cost(priced({.completion = 1}, "ollama"), asked), 0);
+  const ChatRequest chat_request = request("a/m");
+  EXPECT_EQ(max_cost(testing::row("a/m", "openai"), chat_request), std::nullopt);
+  EXPECT_EQ(max_cost(testing::row("a/m", "openrouter"), chat_request), std::nullopt);
+  EXPECT_EQ(max_cost(testing::row("a/m", "mock"), chat_request), 0);
+  EXPECT_EQ(max_cost(testing::row("a/m", "ollama"), chat_request), 0);
+  EXPECT_GT(max_cost(priced({.completion = 1}, "ollama"), chat_request), 0);
 }
 
 TEST_F(MaxCost, OfAPromptIsBoundedByTheContextOfTheModel) {
@@ -155,19 +155,20 @@ TEST_F(MaxCost, OfAPromptIsBoundedByTheContextOfTheModel) {
 }
 
 TEST_F(MaxCost, IsBoundedWhateverTheRequestAllows) {
-  ChatRequest asked = request("a/m");
-  asked.body["max_completion_tokens"] = INT32_MAX;
-  asked.n = 128;
-  EXPECT_EQ(max_cost(priced({.completion = 1'000'000}), asked), 1'000'000'000 * schemas::kNanoPerUsd);
+  ChatRequest chat_request = request("a/m");
+  chat_request.body["max_completion_tokens"] = INT32_MAX;
+  chat_request.n = 128;
+  EXPECT_EQ(max_cost(priced({.completion = 1'000'000}), chat_request), 1'000'000'000 * schemas::kNanoPerUsd);
 }
 
 TEST_F(MaxCost, OfAHostileLimitIsHuge) {
   for (const std::uint64_t most : {9'000'000'000'000'000'000u, 1ul << 62u, UINT64_MAX}) {
-    ChatRequest asked = request("a/m");
-    asked.body["max_completion_tokens"] = most;
+    ChatRequest chat_request = request("a/m");
+    chat_request.body["max_completion_tokens"] = most;
     for (const int choices : {1, 4}) {
-      asked.n = choices;
-      EXPECT_EQ(max_cost(priced({.completion = 1}), asked), 1'000'000'000 * schemas::kNanoPerUsd) << most;
+      chat_request.n = choices;
+      EXPECT_EQ(max_cost(priced({.completion = 1}), chat_request), 1'000'000'000 * schemas::kNanoPerUsd)
+          << most;
     }
   }
 }

@@ -77,7 +77,7 @@ TEST(RateWindow, ATakeAboveTheLimitGoesAloneAndIsPaidOff) {
   EXPECT_EQ(milliseconds(0), window.wait(100, 600, kBegin + milliseconds(60'500)));
 }
 
-TEST(RateBucket, LetsItsLimitThroughIfAskedForIt) {
+TEST(RateBucket, LetsItsLimitThroughIfRequested) {
   RateBucket bucket;
   Time now = kBegin;
   for (int i = 0; i < 600; ++i) {

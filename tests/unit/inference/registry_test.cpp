@@ -61,7 +61,7 @@ TEST(Registry, AProviderWithoutAKeyIsReportedWithItsVariable) {
   EXPECT_NE(std::string::npos, model.error().message.find("ANTHROPIC_API_KEY")) << model.error().message;
 }
 
-TEST(Registry, TheMocksAreThereOnlyWhenAskedForAndBehindTheConfiguredOnes) {
+TEST(Registry, TheMocksAreThereOnlyWhenEnabledAndBehindTheConfiguredOnes) {
   EXPECT_FALSE(Registry(settings()).find("mock/chat"));
   ModelSettings with = settings();
   with.mock = true;

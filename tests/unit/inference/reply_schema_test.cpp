@@ -145,7 +145,7 @@ TEST(ReplySchema, AChainOfReferencesAsLongAsASchemaMayBeIsRead) {
 }
 
 // At each level, two alternatives match. A naive check would take 2^60 steps.
-TEST(ReplySchema, AlternativesAtEveryLevelOfADeepDocumentAreAskedOnceEach) {
+TEST(ReplySchema, AlternativesAtEveryLevelOfADeepDocumentAreTriedOnceEach) {
   const char* schema = R"({"$ref":"#/$defs/e","$defs":{"e":{"anyOf":[{"type":"integer"},
     {"type":"object","properties":{"l":{"$ref":"#/$defs/e"},"op":{"const":"+"}}},
     {"type":"object","properties":{"l":{"$ref":"#/$defs/e"},"op":{"const":"*"}}}]}}})";

@@ -30,54 +30,55 @@ Names names(const std::vector<ModelPtr>& models) {
 }
 
 TEST(Routing, TheListOfTheClientComesInItsOrderWithoutUnknownOnes) {
-  auto asked = request("x/b");
-  asked.models = {"x/b", "x/unknown", "x/a", "x/b"};
-  EXPECT_EQ((Names{"x/b", "x/a"}), names(candidates(abc(), asked).value()));
+  auto chat_request = request("x/b");
+  chat_request.models = {"x/b", "x/unknown", "x/a", "x/b"};
+  EXPECT_EQ((Names{"x/b", "x/a"}), names(candidates(abc(), chat_request).value()));
 }
 
 TEST(Routing, NoneLeftIsTheErrorOfTheFirst) {
-  auto asked = request("x/nix");
-  asked.models.push_back("x/nox");
-  const auto none = candidates(abc(), asked);
+  auto chat_request = request("x/nix");
+  chat_request.models.push_back("x/nox");
+  const auto none = candidates(abc(), chat_request);
   ASSERT_FALSE(none);
   EXPECT_EQ(Code::kModelNotFound, none.error().code);
   EXPECT_NE(std::string::npos, none.error().message.find("x/nix"));
 }
 
 TEST(Routing, TheHighestDotProductWinsAMissingAttributeIsZeroAndTiesKeepTheListsOrder) {
-  auto asked = request("x/a");
-  asked.models = {"x/a", "x/b", "x/c"};
-  asked.model_attributes = {{"x/a", {{"speed", 1.0}}},
-                            {"x/b", {{"accuracy", 0.9}, {"speed", 0.1}}},
-                            {"x/c", {{"accuracy", 0.9}, {"speed", 0.1}}}};
-  asked.agent_attributes = {{"accuracy", 1.0}, {"friendliness", 1.0}};
-  EXPECT_EQ((Names{"x/b", "x/c", "x/a"}), names(candidates(abc(), asked).value()));
+  auto chat_request = request("x/a");
+  chat_request.models = {"x/a", "x/b", "x/c"};
+  chat_request.model_attributes = {{"x/a", {{"speed", 1.0}}},
+                                   {"x/b", {{"accuracy", 0.9}, {"speed", 0.1}}},
+                                   {"x/c", {{"accuracy", 0.9}, {"speed", 0.1}}}};
+  chat_request.agent_attributes = {{"accuracy", 1.0}, {"friendliness", 1.0}};
+  EXPECT_EQ((Names{"x/b", "x/c", "x/a"}), names(candidates(abc(), chat_request).value()));
 }
 
 TEST(Routing, OneModelStandsAgainstTheKeysOfModelAttributes) {
-  auto asked = request("x/a");
-  asked.model_attributes = {{"x/a", {{"cost", 0.1}}}, {"x/c", {{"cost", 0.8}}}, {"x/none", {{"cost", 1.0}}}};
-  asked.agent_attributes = {{"cost", 1.0}};
-  EXPECT_EQ((Names{"x/c", "x/a"}), names(candidates(abc(), asked).value()));
+  auto chat_request = request("x/a");
+  chat_request.model_attributes = {
+      {"x/a", {{"cost", 0.1}}}, {"x/c", {{"cost", 0.8}}}, {"x/none", {{"cost", 1.0}}}};
+  chat_request.agent_attributes = {{"cost", 1.0}};
+  EXPECT_EQ((Names{"x/c", "x/a"}), names(candidates(abc(), chat_request).value()));
 }
 
 TEST(Routing, TheRowsFallbacksComeBehindTheClientsEachOnce) {
-  auto asked = request("x/a");
-  const auto models = candidates(abc(), asked).value();
-  EXPECT_EQ((Names{"x/a", "x/c", "x/b"}), names(with_fallbacks(abc(), models, asked)));
-  asked.models = {"x/b", "x/a"};
+  auto chat_request = request("x/a");
+  const auto models = candidates(abc(), chat_request).value();
+  EXPECT_EQ((Names{"x/a", "x/c", "x/b"}), names(with_fallbacks(abc(), models, chat_request)));
+  chat_request.models = {"x/b", "x/a"};
   EXPECT_EQ((Names{"x/b", "x/a", "x/d", "x/c"}),
-            names(with_fallbacks(abc(), candidates(abc(), asked).value(), asked)));
+            names(with_fallbacks(abc(), candidates(abc(), chat_request).value(), chat_request)));
 }
 
 TEST(Routing, AResponseFormatMustBeTakenByAllThatTheClientNamesAndLeavesOutOtherFallbacks) {
-  auto asked = request("x/a");
-  asked.needs_format = true;
-  const auto models = candidates(abc(), asked);
+  auto chat_request = request("x/a");
+  chat_request.needs_format = true;
+  const auto models = candidates(abc(), chat_request);
   ASSERT_TRUE(models);
-  EXPECT_EQ((Names{"x/a", "x/c"}), names(with_fallbacks(abc(), *models, asked)));
-  asked.models = {"x/a", "x/b"};
-  const auto refused = candidates(abc(), asked);
+  EXPECT_EQ((Names{"x/a", "x/c"}), names(with_fallbacks(abc(), *models, chat_request)));
+  chat_request.models = {"x/a", "x/b"};
+  const auto refused = candidates(abc(), chat_request);
   ASSERT_FALSE(refused);
   EXPECT_EQ(Code::kBadRequest, refused.error().code);
   EXPECT_EQ("response_format", refused.error().param);
@@ -106,21 +107,22 @@ TEST(Routing, TargetsAreDrawnByTheirWeights) {
 }
 
 TEST(Routing, AStrictRequestIsRefusedForWhatTheTableDrops) {
-  auto asked = request("x/b");
-  asked.body["logit_bias"] = {{"5", 1}};
+  auto chat_request = request("x/b");
+  chat_request.body["logit_bias"] = {{"5", 1}};
   const Registry registry = abc();
   const providers::Target& anthropic = registry.find("x/b").value()->rows[0].target;
-  const auto dropped = dropped_by(anthropic, asked);
-  EXPECT_TRUE(check_strict(asked, dropped));
-  asked.strict = true;
-  const auto refused = check_strict(asked, dropped);
+  const auto dropped = dropped_by(anthropic, chat_request);
+  EXPECT_TRUE(check_strict(chat_request, dropped));
+  chat_request.strict = true;
+  const auto refused = check_strict(chat_request, dropped);
   ASSERT_FALSE(refused);
   EXPECT_EQ(Code::kBadRequest, refused.error().code);
   EXPECT_EQ("logit_bias", refused.error().param);
-  EXPECT_TRUE(check_strict(asked, dropped_by(registry.find("x/a").value()->rows[0].target, asked)));
+  EXPECT_TRUE(
+      check_strict(chat_request, dropped_by(registry.find("x/a").value()->rows[0].target, chat_request)));
 }
 
-TEST(OcrModels, AreThoseWhoseRowSaysItAndMistralsOfSuchAName) {
+TEST(OcrModels, AreThoseMarkedInTheirRowAndMistralsOfSuchAName) {
   ModelSettings settings;
   settings.models = {testing::row("team/reader", "vllm"), testing::row("team/chat", "vllm"),
                      testing::row("mistral/mistral-ocr-2505", "mistral"),

@@ -48,8 +48,8 @@ class SpeechReceiver final : public SpeechSink {
     const std::lock_guard lock(mutex);
     return ready;
   }
-  void on_end(base::Result<SpeechResult> told) override {
-    note([&] { end.emplace(std::move(told)); });
+  void on_end(base::Result<SpeechResult> result) override {
+    note([&] { end.emplace(std::move(result)); });
   }
   bool ended() {
     std::unique_lock lock(mutex);
@@ -228,7 +228,7 @@ TEST(SpeechModels, UnsupportedRequestsFailBeforeAnySpeech) {
   EXPECT_NE(unknown->error.message.find("millrace/flite"), std::string::npos);
 }
 
-TEST(SpeechModels, AProcessWithoutAnEngineSaysWhy) {
+TEST(SpeechModels, AProcessWithoutAnEngineNamesTheReason) {
   SpeechFixture dependencies({}, {.speak = {}, .off = "no engine here"});
   const auto refusal = dependencies.media.check(saying("tts-1"));
   ASSERT_TRUE(refusal);
@@ -307,7 +307,7 @@ TEST(LocalSpeechRun, ACancelStopsTheEngineAndNothingIsDelivered) {
   EXPECT_FALSE(ear.end);
 }
 
-TEST(LocalSpeechRun, AnEngineThatIsFullOrFailsSaysSo) {
+TEST(LocalSpeechRun, AnEngineThatIsFullOrFailsIsReported) {
   PlayedEngine engine;
   SpeechFixture dependencies({}, engine.local());
   SpeechReceiver failed, full;
@@ -337,7 +337,7 @@ ModelSettings spoken_for(double dollars) {
   return settings;
 }
 
-TEST(LocalSpeechCost, AnAnswerCostsItsCharactersIfTheConfigurationSaysSo) {
+TEST(LocalSpeechCost, AnAnswerCostsItsCharactersIfTheyHaveAPrice) {
   PlayedEngine engine;
   SpeechReceiver ear;
   SpeechFixture dependencies(spoken_for(0.001), engine.local());
@@ -355,10 +355,10 @@ TEST(LocalSpeechCost, ACallThatIsRefusedOrFailsCostsNothing) {
     PlayedEngine engine;
     SpeechReceiver ear;
     SpeechFixture dependencies(spoken_for(0.001), engine.local());
-    std::vector<CallCost> asked;
+    std::vector<CallCost> costs;
     const MediaClient media(dependencies.chat, dependencies.pool, "t",
                             [&](const CallCost& cost, std::function<void(bool)> go) {
-                              asked.push_back(cost);
+                              costs.push_back(cost);
                               go(goes);
                             });
     std::shared_ptr<ChatRun> run;
@@ -374,8 +374,8 @@ TEST(LocalSpeechCost, ACallThatIsRefusedOrFailsCostsNothing) {
     }
     ASSERT_TRUE(ear.ended());
     EXPECT_FALSE(*ear.end);
-    ASSERT_EQ(1u, asked.size());
-    EXPECT_EQ(15'000'000, asked[0].max);
+    ASSERT_EQ(1u, costs.size());
+    EXPECT_EQ(15'000'000, costs[0].max);
     EXPECT_EQ(goes, static_cast<bool>(engine.audio));
     dependencies.on_loop([&] { EXPECT_EQ(0, run->charged().cost); });
   }

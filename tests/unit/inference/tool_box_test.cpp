@@ -47,10 +47,10 @@ struct Box : ::testing::Test {
     request.mcp_servers = {{.url = url}};
     net::Task<void> open = box.open(request, report);
     co_await open;
-    told = request.body["tools"].at(0)["function"]["name"];
+    tool_name = request.body["tools"].at(0)["function"]["name"];
     for (const std::size_t turn : turns) {
       std::vector<schemas::ToolCall> calls(turn);
-      for (schemas::ToolCall& call : calls) call.name = told;
+      for (schemas::ToolCall& call : calls) call.name = tool_name;
       net::Task<std::vector<schemas::ToolResult>> wait = box.call(std::move(calls), report);
       results.push_back(co_await wait);
     }
@@ -78,7 +78,7 @@ struct Box : ::testing::Test {
   RegistryPtr models = testing::registry({});
   net::Cancel cancel;
   std::optional<ChatShared> shared;
-  std::string url = "https://tools.example/mcp", told;
+  std::string url = "https://tools.example/mcp", tool_name;
   schemas::ToolReport report;
   std::vector<std::vector<schemas::ToolResult>> results;
   int called = 0, left_out = 0;
@@ -120,7 +120,7 @@ TEST_F(Box, PicturesHaveABoundOfTheirOwnAndTheirTextStays) {
 TEST_F(Box, ToolsThatAreLeftOutAreOneErrorOfTheirServerAndTheOthersAreOffered) {
   left_out = 2;
   run(1, {1});
-  EXPECT_EQ("tools_example__say", told);
+  EXPECT_EQ("tools_example__say", tool_name);
   EXPECT_EQ(1, called);
   ASSERT_EQ(1u, report.errors.size());
   EXPECT_EQ("tools.example", report.errors[0].server_name);
@@ -139,7 +139,7 @@ TEST_F(Box, OfManyLeftOutToolsTheFirstAreNamed) {
 TEST_F(Box, AServerWithoutANameHasThatOfItsHost) {
   url = "https://[2001:4860::1]:443/mcp";
   run(1, {});
-  EXPECT_EQ("2001_4860__1__say", told);
+  EXPECT_EQ("2001_4860__1__say", tool_name);
 }
 
 }  // namespace
