@@ -25,6 +25,12 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
+// The parser makes broken text of what follows one (yaml-cpp 0.7). YAML 1.2 §5.1 allows none of them.
+std::string::const_iterator control_character(const std::string& text) {
+  return std::ranges::find_if(
+      text, [](unsigned char c) { return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7F; });
+}
+
 // Notes where a document begins, and ignores its contents.
 class DocumentStart : public YAML::EventHandler {
  public:
@@ -71,6 +77,11 @@ class ConfigReader {
                                          ", the limit of a configuration file");
     }
     if (!simdjson::validate_utf8(text)) return add(sources_.file_name, "the file is not UTF-8");
+    if (const auto at = control_character(text); at != text.end()) {
+      const auto line = 1 + std::count(text.begin(), at, '\n');
+      return add(sources_.file_name + ":" + std::to_string(line),
+                 "a control character, which YAML does not allow");
+    }
     try {
       const YAML::Node root = YAML::Load(text);
       if (const auto mark = second_document(text))
