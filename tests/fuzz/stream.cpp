@@ -21,9 +21,11 @@ struct Streamed {
   schemas::ChatMetadata facts;
 };
 
-Streamed read(const Target& target, std::string_view first, std::string_view rest = {}) {
+Streamed read(const Target& target, std::string_view first, std::string_view rest = {},
+              bool keeps_turn = false) {
   Streamed out;
   const auto reader = translation(target.preset->family).stream_reader(target);
+  if (keeps_turn) reader->keep_turn();
   SplitCharacterJoiner joiner([&](const net::SseEvent& event) {
     require(base::is_utf8(event.data), "an event that is read is UTF-8");
     if (out.failed) return;
@@ -102,6 +104,7 @@ bool check_stream(std::string_view input) {
   check_usage(whole.facts.usage);
   check_calls(whole.pieces);
   check_chunks(whole, first.size() % 2 == 0);
+  check_chunks(read(target, first, rest, true), false);
   return true;
 }
 
