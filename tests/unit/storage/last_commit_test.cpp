@@ -246,6 +246,68 @@ TEST_F(LastCommitFile, NothingIsMissingInARestoredDatabase) {
   EXPECT_EQ(start(), whole());
 }
 
+// A backup of the database from before the last checkpoint, put under the log of the killed process.
+class RestoredUnderItsLog : public LastCommitFile {
+ protected:
+  void SetUp() override {
+    LastCommitFile::SetUp();
+    ASSERT_EQ(start(), whole());
+    fs::copy_file(data_.database, backup_);
+    OtherProcess writer([&](auto& line) { return write_and_wait_for_the_end(dir_.str(), line); });
+    ASSERT_EQ(writer.line().receive(), 'w');
+    writer.signal(SIGKILL);
+    writer.wait();
+  }
+  void expect_refused() {
+    const std::string log = text_of(log_), database = text_of(data_.database);
+    for (int i = 0; i < 2; ++i) {
+      const std::string error = error_of_start(without_checkpoints(dir_.str()));
+      EXPECT_NE(error.find(data_.database + " was replaced"), std::string::npos) << error;
+      EXPECT_NE(error.find("rm -f " + log_ + " " + data_.database + "-shm"), std::string::npos) << error;
+    }
+    const auto inspected = inspect_store(dir_.str());
+    ASSERT_FALSE(inspected);
+    EXPECT_NE(inspected.error().message.find(" was replaced"), std::string::npos);
+    EXPECT_TRUE(text_of(log_) == log && text_of(data_.database) == database) << "nothing is changed";
+    for (const char* end : {"-wal", "-shm"}) fs::remove(data_.database + end);
+    EXPECT_EQ(start(), whole());
+  }
+
+  const std::string backup_ = dir_.str() + "/copy.db";
+};
+
+TEST_F(RestoredUnderItsLog, AnotherFileIsRefusedUntilTheLogIsRemoved) {
+  fs::remove(data_.database);
+  fs::rename(backup_, data_.database);
+  expect_refused();
+}
+
+TEST_F(RestoredUnderItsLog, TheContentOfABackupInTheSameFileIsRefused) {
+  write_text(data_.database, text_of(backup_));
+  expect_refused();
+}
+
+TEST_F(RestoredUnderItsLog, TheSameContentInAnotherFileIsNot) {
+  fs::copy_file(data_.database, backup_, fs::copy_options::overwrite_existing);
+  fs::rename(backup_, data_.database);
+  EXPECT_EQ(start(), (Start{2 * (kCopied + kMore), 0}));
+}
+
+TEST_F(RestoredUnderItsLog, ACopyOfTheWholeDirectoryIsNot) {
+  const support::TempDir other;
+  fs::copy(dir_.str(), other.str(), fs::copy_options::recursive);
+  base::SystemClock clock;
+  const auto store = opened(without_checkpoints(other.str()), clock);
+  EXPECT_EQ(bumps(*store), 2 * (kCopied + kMore));
+  EXPECT_EQ(store->stats().commits_missing, 0);
+}
+
+// Killed in a checkpoint, which has written some pages of later commits.
+TEST_F(RestoredUnderItsLog, PagesOfLaterCommitsAreNotOfAnotherDatabase) {
+  copy_part(data_.database, 0.5);
+  EXPECT_EQ(start(), (Start{2 * (kCopied + kMore), 0}));
+}
+
 TEST_F(LastCommitFile, NothingIsMissingAfterAVersionThatDoesNotWriteTheFile) {
   const std::string kept = dir_.str() + "/kept";
   fs::copy_file(last_, kept);
