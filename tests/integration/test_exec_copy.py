@@ -115,6 +115,18 @@ def reply_artifacts(silent, *names, status="succeeded"):
     silent.answer(connection, 200, json.dumps({"status": status, "artifacts": rows}), content_type="application/json")
 
 
+def test_logs_say_if_it_is_unknown_whether_they_are_complete(silent):
+    command = [MILLRACE, "exec", "logs", "-m", FILE_MACHINE, EXECUTION]
+    with subprocess.Popen(command, env=environment(silent), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        _, connection = silent.next_request()
+        event = {"sequence": 1, "type": "stdout", "chunk": "some of it\n"}
+        silent.answer(connection, 200, json.dumps({"items": [event]}), content_type="application/json")
+        _, connection = silent.next_request()
+        silent.answer(connection, 500)
+        assert running.wait(30) == 0 and running.stdout.read() == "some of it\n"
+        assert "millrace: could not ask whether the output is complete: " in running.stderr.read()
+
+
 def test_a_command_that_runs_has_no_artifacts_yet(silent, tmp_path):
     with copying(silent, f"{EXECUTION}:", tmp_path) as running:
         reply_artifacts(silent, status="running")

@@ -119,7 +119,10 @@ void point_to_artifacts(const json& execution, const ClientOptions& options, con
 // Prints the remaining facts of an execution that has ended.
 void print_more(Client& client, const std::string& path, const std::string& id, const std::string& machine) {
   const auto answer = client.request("GET", path);
-  if (!answer.ok) return;
+  if (!answer.ok) {
+    std::cerr << "millrace: could not ask whether the output is complete: " << answer.error.message << '\n';
+    return;
+  }
   print_rest(*answer.json, "stdout");
   print_rest(*answer.json, "stderr");
   point_to_artifacts(*answer.json, client.options(), id, machine);
