@@ -242,6 +242,7 @@ int copy_all_in(Client& client, const std::vector<std::string>& files, const Mac
       return fail_usage("standard input needs a name in the machine");
   }
   std::vector<Target> targets;
+  targets.reserve(files.size());
   for (const std::string& file : files)
     targets.emplace_back(to.machine + ":" + to.path + (into_folder ? last_part(file) : ""), file);
   if (const auto refused = refuse_same_target(targets)) return *refused;
@@ -300,6 +301,7 @@ int copy_all(const ExecCopyRequest& request, Client& client) {
   });
   if (!may_go_on(planned)) return planned;
   std::vector<Target> targets;
+  targets.reserve(plan.size());
   for (const PlannedCopy& each : plan)
     targets.emplace_back((fs::path(to) / each.saved.name).string(), each.source);
   if (const auto refused = refuse_same_target(targets)) return *refused;
