@@ -108,6 +108,17 @@ def test_a_run_with_marks_reads_a_folder_again_if_the_result_is_gone(gateway, do
     assert done.returncode == 0 and "<!-- page 4 -->" in (folder / "report.md").read_text(), done.stderr
 
 
+def test_an_output_that_cannot_be_written_again_is_not_read_again(gateway, document, folder):
+    before = jobs(gateway)
+    (folder / "report.md").rename(folder / "kept")
+    (folder / "report.md").mkdir()
+    assert cli(gateway, "ocr", document, "-o", folder, "--page-marks").returncode == 1
+    (folder / "report.md").rmdir()
+    (folder / "kept").rename(folder / "report.md")
+    assert cli(gateway, "ocr", document, "-o", folder, "--page-marks").returncode == 0
+    assert "<!-- page 4 -->" in (folder / "report.md").read_text() and jobs(gateway) == before
+
+
 @pytest.mark.parametrize("has_result", [True, False])
 def test_what_an_earlier_version_has_read_is_not_submitted_again(gateway, document, folder, has_result):
     text = (folder / "report.md").read_text()

@@ -355,7 +355,7 @@ void Batch::write(Document document, const BatchWork::ParsedResult& made) {
 
 void Batch::refuse(const Document& document, const std::string& code, const std::string& message) {
   ++ended_.documents_done, ++ended_.documents_failed;
-  record(document, "failed");
+  if (!document.only_lays_out) record(document, "failed");
   DocumentEnd end;
   end.file = document.input.file.string();
   end.job = document.job;
@@ -411,6 +411,8 @@ std::vector<std::string> Batch::jobs() const {
 
 std::optional<ClientError> Batch::cancel_all() {
   std::optional<ClientError> first;
+  // Their jobs have ended.
+  std::erase_if(active_, [](const auto& entry) { return entry.second.only_lays_out; });
   for (const std::string& job : jobs()) {
     const auto answer = client_.request("POST", "/v1/jobs/" + job + "/cancel");
     if (answer.ok) {
