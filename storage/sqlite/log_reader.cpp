@@ -167,19 +167,30 @@ struct CopiedPages {
   }
 };
 
+// A checkpoint that ended early, by a kill or a power cut, may leave a part of a page.
+constexpr std::size_t kSectorBytes = 512;
+
 // Two files that are read page by page.
 struct LogAndDatabase {
   int log, database;
   const std::string &log_path, &database_path;
   std::vector<char> page, copy;
+  std::vector<bool> found;  // by sector of `page`
 
+  // True if each sector of the page is that of one of the frames.
   base::Result<bool> has_one_of(std::uint32_t number, const std::vector<std::uint64_t>& frames) {
     const auto is_there = read_whole(database, page, std::uint64_t{number - 1} * page.size(), database_path);
     if (!is_there) return is_there.error();
-    for (std::size_t i = 0; *is_there && i < frames.size(); ++i) {
-      const auto read = read_whole(log, copy, frames[i] + kFrameHeaderBytes, log_path);
+    if (!*is_there) return false;
+    found.assign(page.size() / kSectorBytes, false);
+    for (const std::uint64_t frame : frames) {
+      const auto read = read_whole(log, copy, frame + kFrameHeaderBytes, log_path);
       if (!read) return read.error();
-      if (*read && copy == page) return true;
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const std::size_t at = i * kSectorBytes;
+        found[i] = found[i] || std::memcmp(page.data() + at, copy.data() + at, kSectorBytes) == 0;
+      }
+      if (std::ranges::find(found, false) == found.end()) return true;
     }
     return false;
   }
@@ -203,7 +214,7 @@ base::Result<std::optional<std::uint32_t>> page_of_other_database(const std::str
   const base::Fd file(::open(database.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return log_unreadable(database, errno);
   const std::vector<char> empty(header->page_bytes);
-  LogAndDatabase both{log_file.get(), file.get(), log, database, empty, empty};
+  LogAndDatabase both{log_file.get(), file.get(), log, database, empty, empty, {}};
   for (const auto& [page, frames] : pages.frames) {
     if (page > pages.pages_min) break;
     const auto is_same = both.has_one_of(page, frames);

@@ -30,8 +30,9 @@ base::Status change_table(Tx& tx) {
   return {};
 }
 
-// Writes the log's pages to the database up to this share of them, in the order of a checkpoint.
-void copy_part(const std::string& database, double share) {
+// Writes the log's pages, or the first bytes of each, to the database up to this share of them, in the order
+// of a checkpoint.
+void copy_part(const std::string& database, double share, std::streamsize bytes = kPageBytes) {
   const std::string log = text_of(database + "-wal");
   std::map<std::uint32_t, std::size_t> pages;  // number -> where its last frame is
   const auto frames = read_log(database + "-wal")->frames();
@@ -45,7 +46,7 @@ void copy_part(const std::string& database, double share) {
   for (const auto& [number, at] : pages) {
     if (left-- == 0) break;
     file.seekp(static_cast<std::streamoff>(number - 1) * kPageBytes);
-    file.write(log.data() + at, kPageBytes);
+    file.write(log.data() + at, bytes);
   }
 }
 
@@ -306,6 +307,37 @@ TEST_F(RestoredUnderItsLog, ACopyOfTheWholeDirectoryIsNot) {
 TEST_F(RestoredUnderItsLog, PagesOfLaterCommitsAreNotOfAnotherDatabase) {
   copy_part(data_.database, 0.5);
   EXPECT_EQ(start(), (Start{2 * (kCopied + kMore), 0}));
+}
+
+TEST(PageOfOtherDatabase, IsNoneThatAnInterruptedCheckpointHasWrittenInPart) {
+  const support::TempDir dir;
+  const std::string open = dir.str() + "/open.db", database = dir.str() + "/x.db", log = database + "-wal";
+  sqlite3 *db = nullptr, *reader = nullptr;
+  ASSERT_EQ(sqlite3_open(open.c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_open(open.c_str(), &reader), SQLITE_OK);
+  const auto run = [&](const char* sql, sqlite3* by = nullptr) {
+    ASSERT_EQ(sqlite3_exec(by == nullptr ? db : by, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+  };
+  run("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0");
+  run("CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(6000))");
+  run("BEGIN; SELECT count(*) FROM t", reader);  // so that the log is not restarted
+  int frames = 0;
+  ASSERT_EQ(sqlite3_wal_checkpoint_v2(db, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, &frames), SQLITE_OK);
+  run("UPDATE t SET x = randomblob(6000)");
+  fs::copy_file(open, database);
+  fs::copy_file(open + "-wal", log);
+  sqlite3_close(reader);
+  sqlite3_close(db);
+  const auto copied = static_cast<std::uint32_t>(frames);
+  const auto other_page = [&] { return page_of_other_database(log, database, copied).value(); };
+  EXPECT_EQ(other_page(), std::nullopt);
+  const std::string before = text_of(database);
+  copy_part(database, 1, kPageBytes / 2);
+  EXPECT_TRUE(text_of(database) != before);
+  EXPECT_EQ(other_page(), std::nullopt);
+  change_byte(database, 2 * kPageBytes - 100);
+  EXPECT_EQ(other_page(), 2U);
+  EXPECT_EQ(page_of_other_database(log, database, 0).value(), std::nullopt) << "nothing was copied";
 }
 
 TEST_F(LastCommitFile, NothingIsMissingAfterAVersionThatDoesNotWriteTheFile) {
