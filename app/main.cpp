@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/cut_off.h"
 #include "app/commands/client_commands.h"
 #include "app/commands/command_words.h"
 #include "app/commands/commands.h"
@@ -291,11 +292,13 @@ int run(int argc, char** argv) {
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help, --version
-    std::cerr << usage_error(app, error, words);
-    return cli::kUsage;
+    if (error.get_exit_code() != 0) {
+      std::cerr << usage_error(app, error, words);
+      return cli::kUsage;
+    }
+    exit_code = app.exit(error, std::cout, std::cerr);  // --help, --version
   }
-  return exit_code;
+  return exit_code == cli::kOk ? cli::finish_output() : exit_code;
 }
 
 }  // namespace

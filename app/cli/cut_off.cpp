@@ -4,7 +4,10 @@
 #include <cstring>
 #include <iostream>
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "app/cli/exit_code.h"
 #include "app/cli/interrupt.h"
@@ -14,6 +17,12 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::size_t kNamedMax = 100;  // jobs in one line: a command with all of them still fits
+
+// The errno of an earlier write is not known any more: a pipe without a reader shows it, a file does not.
+bool has_no_reader(int fd) {
+  pollfd output{fd, POLLOUT, 0};
+  return ::poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
+}
 
 }  // namespace
 
@@ -37,6 +46,24 @@ std::optional<CutOff> print_whole(std::string_view bytes) {
   return output_cut_off(errno);
 }
 
+int finish_output() {
+  errno = 0;
+  std::cout.flush();  // without an effect if it has failed before
+  const bool flushed = std::fflush(stdout) == 0;
+  const int error = errno;
+  if (std::cout.good() && flushed && std::ferror(stdout) == 0) return kOk;
+  if (::fcntl(STDOUT_FILENO, F_GETFD) < 0) return kOk;  // it was closed when we started
+  if (has_no_reader(STDOUT_FILENO)) return fail_cut_off(output_cut_off(EPIPE));
+  return fail_cut_off(error == 0 ? CutOff{"standard output could not be written", kFailed}
+                                 : output_cut_off(error));
+}
+
+int print_made(std::string_view text, const std::string& left) {
+  ::signal(SIGPIPE, SIG_IGN);
+  const auto cut_off = print_whole(text);
+  return cut_off ? fail_cut_off(*cut_off, left) : int{kOk};
+}
+
 std::string goes_on_text(const std::vector<std::string>& jobs, const std::string& connection) {
   if (jobs.size() > kNamedMax) {
     return std::to_string(jobs.size()) + " jobs go on; `" + program() + " jobs ls" + connection +
@@ -51,7 +78,7 @@ std::string goes_on_text(const std::vector<std::string>& jobs, const std::string
 }
 
 int fail_cut_off(const CutOff& why, const std::string& text) {
-  std::cerr << "millrace: " << why.reason << "; " << text << '\n';
+  std::cerr << "millrace: " << why.reason << (text.empty() ? "" : "; ") << text << '\n';
   return why.exit_code;
 }
 

@@ -28,12 +28,20 @@ CutOff output_cut_off(int error);
 // The same for standard output in one call. nullopt: written.
 [[nodiscard]] std::optional<CutOff> print_whole(std::string_view bytes);
 
+// Writes out what standard output still buffers. If it, or anything before, could not be written, prints one
+// line about it. Returns the exit code of the command: kOk, or as output_cut_off. For the end of a command.
+int finish_output();
+
+// Prints what names a thing that now exists, such as a new key. If it cannot be written, prints one line with
+// `left`: what exists, and what to do. Returns the exit code. Ignores SIGPIPE from now on.
+int print_made(std::string_view text, const std::string& left);
+
 // "ocr-1 goes on; cancel it with `millrace jobs cancel ocr-1`", for the line about a CutOff. `connection`:
 // the options of the gateway, as in gateway_options. Of more than 100 jobs it has only the count and how to
 // list them. REQUIRES: `jobs` is not empty.
 std::string goes_on_text(const std::vector<std::string>& jobs, const std::string& connection);
 
-// Prints "millrace: REASON; TEXT" on standard error. Returns the exit code.
-int fail_cut_off(const CutOff& why, const std::string& text);
+// Prints "millrace: REASON; TEXT", or "millrace: REASON", on standard error. Returns the exit code.
+int fail_cut_off(const CutOff& why, const std::string& text = {});
 
 }  // namespace millrace::cli

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/cut_off.h"
 #include "app/commands/commands.h"
 #include "app/commands/with_store.h"
 #include "schemas/json/json_body.h"
@@ -43,7 +44,7 @@ int print_rows(storage::Audit audit, std::int64_t after) {
     const auto rows = audit.rows(after, kPageRows);
     if (!rows) return fail(rows.error().message);
     for (const storage::AuditRow& row : *rows) std::cout << line_of(row) << '\n';
-    if (!std::cout.flush()) return fail("cannot write the rows");
+    if (const int written = cli::finish_output(); written != cli::kOk) return written;
     if (rows->size() < kPageRows) return cli::kOk;
     after = rows->back().seq;
   }

@@ -185,6 +185,8 @@ int announce(const Settings& settings, const Gateway& gateway) {
     return cannot("cannot write the ready file " + settings.ready_file);
   base::log_flush();  // whoever reads this line may look for earlier log lines
   std::cout << "millrace ready" << (url.empty() ? "" : " " + url) << std::endl;
+  std::cout.clear();  // a gateway serves also if nobody can read that
+  std::clearerr(stdout);
   if (!url.empty()) print_try_line(url, settings, gateway.runs_commands());
   return cli::kOk;
 }

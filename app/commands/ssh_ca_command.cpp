@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/cut_off.h"
 #include "app/commands/commands.h"
 #include "app/commands/with_store.h"
 #include "machines/keys/key_file.h"
@@ -51,10 +52,6 @@ void show_principals(const std::vector<schemas::Machine>& machines) {
     std::cout << "on " << target.host << ": echo " << schemas::machine_id(machine.id)
               << " >> /etc/ssh/millrace/principals/" << target.user << '\n';
   }
-}
-
-int written(bool whole) {
-  return std::cout.flush() && whole ? static_cast<int>(cli::kOk) : fail("cannot write the output");
 }
 
 // Splits names at commas. Empty if one of them is not valid.
@@ -124,7 +121,7 @@ int ssh_ca_show(const Flags& flags) {
                  "~/.ssh/known_hosts, with the hosts' names for the star:\n"
               << "@cert-authority * " << authority->host_ca() << " millrace-host-ca\n";
     show_principals(machines);
-    return written(true);
+    return cli::finish_output();
   });
 }
 
@@ -141,7 +138,7 @@ int ssh_ca_sign_host(const HostCertificateRequest& request, const Flags& flags) 
     if (auto recorded = record_in_audit(*opened.store, certificate); !recorded)
       return fail(recorded.error().message);
     std::cout << authority->sign(certificate) << '\n';
-    return written(true);
+    return cli::finish_output();
   });
 }
 
@@ -152,7 +149,10 @@ int ssh_ca_krl(const std::string& file, const Flags& flags) {
     const std::string list =
         authority->revocation_list({revoked->serials.begin(), revoked->serials.end()},
                                    static_cast<std::uint64_t>(revoked->version), opened.clock.wall());
-    if (file == "-") return written(static_cast<bool>(std::cout << list));
+    if (file == "-") {
+      std::cout << list;
+      return cli::finish_output();
+    }
     const base::Status done = machines::replace_file(file, list, kListMode);
     return done ? static_cast<int>(cli::kOk) : fail(done.error().message);
   });

@@ -8,6 +8,7 @@
 
 #include "api/admission/keys.h"
 #include "api/openapi/openapi.h"
+#include "app/cli/cut_off.h"
 #include "app/cli/program.h"
 #include "app/commands/commands.h"
 #include "app/commands/limit_arguments.h"
@@ -28,6 +29,16 @@ std::string scopes_text(const std::vector<std::string>& scopes) {
   std::string out;
   for (const std::string& scope : scopes) out += (out.empty() ? "" : ",") + scope;
   return out;
+}
+
+// `millrace keys ACT ID`, for messages, with the options that name the store.
+std::string key_command(const std::string& act, const std::string& id, const Flags& flags) {
+  std::string out = cli::program() + " keys " + act;
+  for (const char* name : {"config", "data"}) {
+    if (const auto given = flags.find(name); given != flags.end())
+      out += " --" + given->first + " " + cli::shell_word(given->second);
+  }
+  return out + " " + id;
 }
 
 std::string time_text(const std::optional<base::WallTime>& time) { return time ? base::rfc3339(*time) : "-"; }
@@ -135,8 +146,8 @@ int keys_create(const KeyArguments& request, const Flags& flags) {
   return with_store(flags, [&](OpenedStore& opened) {
     const auto made = api::create_key(*opened.store, opened.pepper, requested, kCliActor);
     if (!made) return key_failure(made.error());
-    std::cout << made->text << '\n';
-    return static_cast<int>(cli::kOk);
+    return cli::print_made(made->text + '\n', "the key was created, but its text is lost: revoke it with `" +
+                                                  key_command("revoke", made->row.id, flags) + "`");
   });
 }
 
@@ -214,8 +225,9 @@ int keys_rotate(const std::string& id, const std::string& overlap, const Flags& 
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*duration);
     const auto made = api::rotate_key(*opened.store, opened.pepper, id, seconds, kCliActor);
     if (!made) return key_failure(made.error());
-    std::cout << made->text << '\n';
-    return static_cast<int>(cli::kOk);
+    return cli::print_made(made->text + '\n',
+                           "the key was replaced, but the text of the new one is lost: make another with `" +
+                               key_command("rotate", made->row.id, flags) + "`");
   });
 }
 

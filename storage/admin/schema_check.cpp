@@ -1,5 +1,6 @@
 #include "storage/admin/schema_check.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -14,10 +15,17 @@ namespace {
 // From "index jobs_ready" to its SQL.
 using Schema = std::map<std::string, std::string>;
 
-// Versions of SQLite differ in how ALTER TABLE writes names and blanks.
-std::string without_quotes_and_blanks(std::string_view sql) {
+// Versions of SQLite differ in how ALTER TABLE writes names and blanks, versions of millrace in comments.
+std::string compared_text(std::string_view sql) {
   std::string text;
-  for (const char c : sql) {
+  bool in_string = false;
+  for (std::size_t at = 0; at < sql.size(); ++at) {
+    const char c = sql[at];
+    if (c == '\'') in_string = !in_string;
+    if (!in_string && sql.substr(at).starts_with("--")) {
+      at = std::min(sql.find('\n', at), sql.size());
+      continue;
+    }
     if (c != '"' && c != ' ' && c != '\n') text += c;
   }
   return text;
@@ -25,7 +33,7 @@ std::string without_quotes_and_blanks(std::string_view sql) {
 
 int add_row(void* schema, int, char** columns, char**) {
   static_cast<Schema*>(schema)->emplace(std::string(columns[0]) + " " + columns[1],
-                                        without_quotes_and_blanks(columns[2]));
+                                        compared_text(columns[2]));
   return 0;
 }
 

@@ -299,6 +299,8 @@ void JobTransitions::release_scheduled(JobRow& row) {
     const auto gone = machine_unavailable({base::Code::kMachineNotRoutable, "it was destroyed"});
     return end(row, {.status = JobStatus::kFailed, .error = gone});
   }
+  if (const base::Status reserved = reserve_at_start(tx_, row); !reserved)
+    return end(row, {.status = JobStatus::kFailed, .error = job_error(reserved.error())});
   row.deadline = base::millis(tx_.now) + row.deadline - row.run_at;
   row.run_at = use->is_awake ? 0 : kWaitsForMachine;
   row.published_at = use->is_awake ? window_slots_.take(row) : 0;

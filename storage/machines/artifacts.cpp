@@ -14,6 +14,7 @@
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
+#include "storage/writer/store_clock.h"
 
 namespace millrace::storage {
 namespace {
@@ -39,7 +40,8 @@ struct Found {
 // the end.
 std::optional<Found> find(Db& db, const Store::Options& options, const ArtifactPath& path) {
   auto s = db.prepare(R"(
-      SELECT a.job, a.name, a.mime_type, a.created_at, a.blob, b.bytes, b.sha256, j.completed_at
+      SELECT a.job, a.name, a.mime_type, a.created_at, a.blob, b.bytes, b.sha256,
+          j.completed_at - j.jumped_ms
       FROM artifacts AS a JOIN blobs AS b ON b.id = a.blob LEFT JOIN jobs AS j ON j.id = a.job
       WHERE a.id = ?1 AND a.machine = ?2 AND a.tenant = ?3)"_sql);
   if (!s.bind(path.id, path.machine, path.tenant).step()) return std::nullopt;
@@ -54,7 +56,8 @@ std::optional<Found> find(Db& db, const Store::Options& options, const ArtifactP
   found.blob = s.integer(4);
   a.bytes = s.integer(5);
   a.sha256 = digest_at(s, 6);
-  if (const auto ended = s.optional_integer(7)) a.expires_at = base::wall_from(*ended) + options.job_age;
+  if (const auto ended = s.optional_integer(7))
+    a.expires_at = base::wall_from(*ended) + clock_jumps(db) + options.job_age;
   return found;
 }
 

@@ -29,7 +29,7 @@ base::Error store_error(const SqliteError& e);
 // Inside storage: errors of opening a data directory. Each message says what is wrong and what to do.
 
 inline constexpr std::string_view kRestoreBackup =
-    "restore a backup (docs/operations.md, The data directory)";
+    "restore a backup, without the old millrace.db-wal and millrace.db-shm (docs/operations.md, Backup)";
 
 // The text for a failed system call on a file of the data directory. `error` is errno.
 std::string system_failure(int error);

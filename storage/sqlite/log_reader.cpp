@@ -1,10 +1,13 @@
 #include "storage/sqlite/log_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <limits>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -91,8 +94,16 @@ base::Result<bool> read_whole(int file, std::span<char> bytes, std::uint64_t at,
   return true;
 }
 
-// Adds the commits behind the header.
-base::Status read_frames(int file, LogHeader header, const std::string& path, LogContent& content) {
+// Where an intact frame begins, which page it has, and the pages of the database after it if it ends a
+// commit.
+struct LogFrame {
+  std::uint64_t at;
+  std::uint32_t number, page, pages_after;
+};
+
+// Calls `take` for each intact frame behind the header.
+template <class Take>
+base::Status read_frames(int file, LogHeader header, const std::string& path, const Take& take) {
   std::vector<char> frame(kFrameHeaderBytes + header.page_bytes);
   const std::span<const char> bytes(frame);
   std::uint64_t at = kLogHeaderBytes;
@@ -104,7 +115,7 @@ base::Status read_frames(int file, LogHeader header, const std::string& path, Lo
     header.sum.add(bytes.subspan(kFrameHeaderBytes));
     const bool matches = log_pair(bytes, 8) == header.generation && log_pair(bytes, 16) == header.sum.value();
     if (!matches || log_number(bytes, 0) == 0) return {};
-    if (log_number(bytes, 4) != 0) content.commits.push_back(number);
+    take(LogFrame{at, number, log_number(bytes, 0), log_number(bytes, 4)});
   }
 }
 
@@ -128,8 +139,89 @@ base::Result<LogContent> read_log(const std::string& path) {
   if (!header) return content;
   content.has_header = true;
   content.generation = header->generation;
-  if (auto read = read_frames(file.get(), *header, path, content); !read) return read.error();
+  const auto take = [&](const LogFrame& frame) {
+    if (frame.pages_after != 0) content.commits.push_back(frame.number);
+  };
+  if (auto read = read_frames(file.get(), *header, path, take); !read) return read.error();
   return content;
+}
+
+namespace {
+
+// The frames of one page that the database may have, ascending: the last one that was copied for sure, and
+// all later ones.
+using FramesOfPage = std::map<std::uint32_t, std::vector<std::uint64_t>>;
+
+struct CopiedPages {
+  FramesOfPage frames;
+  // The smallest database since: pages behind its end were perhaps never copied.
+  std::uint32_t pages_min = std::numeric_limits<std::uint32_t>::max();
+
+  void add(const LogFrame& frame, std::uint32_t copied) {
+    if (frame.number >= copied && frame.pages_after != 0) pages_min = std::min(pages_min, frame.pages_after);
+    if (frame.number <= copied) {
+      frames[frame.page] = {frame.at};
+    } else if (const auto found = frames.find(frame.page); found != frames.end()) {
+      found->second.push_back(frame.at);
+    }
+  }
+};
+
+// A checkpoint that ended early, by a kill or a power cut, may leave a part of a page.
+constexpr std::size_t kSectorBytes = 512;
+
+// Two files that are read page by page.
+struct LogAndDatabase {
+  int log, database;
+  const std::string &log_path, &database_path;
+  std::vector<char> page, copy;
+  std::vector<bool> found;  // by sector of `page`
+
+  // True if each sector of the page is that of one of the frames.
+  base::Result<bool> has_one_of(std::uint32_t number, const std::vector<std::uint64_t>& frames) {
+    const auto is_there = read_whole(database, page, std::uint64_t{number - 1} * page.size(), database_path);
+    if (!is_there) return is_there.error();
+    if (!*is_there) return false;
+    found.assign(page.size() / kSectorBytes, false);
+    for (const std::uint64_t frame : frames) {
+      const auto read = read_whole(log, copy, frame + kFrameHeaderBytes, log_path);
+      if (!read) return read.error();
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const std::size_t at = i * kSectorBytes;
+        found[i] = found[i] || std::memcmp(page.data() + at, copy.data() + at, kSectorBytes) == 0;
+      }
+      if (std::ranges::find(found, false) == found.end()) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+base::Result<std::optional<std::uint32_t>> page_of_other_database(const std::string& log,
+                                                                  const std::string& database,
+                                                                  std::uint32_t copied) {
+  const base::Fd log_file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!log_file) return log_unreadable(log, errno);
+  std::array<char, kLogHeaderBytes> first{};
+  const auto is_long = read_whole(log_file.get(), first, 0, log);
+  if (!is_long) return is_long.error();
+  const auto header = *is_long ? parse_log_header(first) : std::nullopt;
+  if (!header) return std::optional<std::uint32_t>();
+  CopiedPages pages;
+  const auto take = [&](const LogFrame& frame) { pages.add(frame, copied); };
+  if (auto read = read_frames(log_file.get(), *header, log, take); !read) return read.error();
+  const base::Fd file(::open(database.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return log_unreadable(database, errno);
+  const std::vector<char> empty(header->page_bytes);
+  LogAndDatabase both{log_file.get(), file.get(), log, database, empty, empty, {}};
+  for (const auto& [page, frames] : pages.frames) {
+    if (page > pages.pages_min) break;
+    const auto is_same = both.has_one_of(page, frames);
+    if (!is_same) return is_same.error();
+    if (!*is_same) return std::optional(page);
+  }
+  return std::optional<std::uint32_t>();
 }
 
 bool is_later_generation(std::uint64_t newer, std::uint64_t older) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,14 @@ struct LogContent {
 // does not match. REQUIRES: no process has the store open. A file that exists but cannot be read is an error
 // that names it. Blocks.
 base::Result<LogContent> read_log(const std::string& path);
+
+// Whether `database` is the one that a checkpoint has copied the first `copied` frames of the log to, all
+// that the log had then. Each of their pages is in the database as one of its frames, that one or a later
+// one. Returns a page that is not: the database was replaced or damaged since. nullopt: there is none. The
+// log must be whole: all commits of all checkpoints are in it. REQUIRES and errors: as read_log. Blocks.
+base::Result<std::optional<std::uint32_t>> page_of_other_database(const std::string& log,
+                                                                  const std::string& database,
+                                                                  std::uint32_t copied);
 
 // True if a log that was restarted at least once after `older` may have the generation `newer`: a restart
 // adds one to the first salt and draws the second one.

@@ -60,22 +60,26 @@ void update(Tx& tx, const Reservation& before, NanoUsd nano, NanoUsd sent) {
     tx.quotas.add_use(tx.db, before.owner(), before.day, {.reserved = nano - before.nano});
 }
 
-// What is reserved in addition counts today, and so does then the whole reservation: budgets are checked
-// against today's period.
-void move_to_today(Tx& tx, Reservation& reservation) {
+// Reserves `more`, which counts today, and so does then the whole reservation: budgets are checked against
+// today's period. The caller writes the new amount. An error changes nothing.
+base::Status allow_today(Tx& tx, Reservation& reservation, NanoUsd more) {
   const std::int64_t today = utc_day(tx.now);
-  if (reservation.day == today) return;
-  tx.db.prepare_without_flush("UPDATE reservations SET day = ?2 WHERE id = ?1")
-      .bind(reservation.id, today)
-      .run();
+  if (reservation.day == today) {
+    if (auto refused = tx.quotas.budget_refusal(tx.db, reservation.owner(), more)) return std::move(*refused);
+    return {};
+  }
+  // Taken out first: the day of the reservation may be in the present month.
   tx.quotas.add_use(tx.db, reservation.owner(), reservation.day, {.reserved = -reservation.nano});
-  reservation.day = today;
-  tx.quotas.add_use(tx.db, reservation.owner(), today, {.reserved = reservation.nano});
-}
-
-// What the budget must allow today so that the reservation may grow by `more`.
-NanoUsd needed_today(const Tx& tx, const Reservation& reservation, NanoUsd more) {
-  return more + (reservation.day == utc_day(tx.now) ? 0 : reservation.nano);
+  auto refused = tx.quotas.budget_refusal(tx.db, reservation.owner(), reservation.nano + more);
+  if (!refused) {
+    reservation.day = today;
+    tx.db.prepare_without_flush("UPDATE reservations SET day = ?2 WHERE id = ?1")
+        .bind(reservation.id, today)
+        .run();
+  }
+  tx.quotas.add_use(tx.db, reservation.owner(), reservation.day, {.reserved = reservation.nano});
+  if (refused) return std::move(*refused);
+  return {};
 }
 
 void remove(Tx& tx, const Reservation& reservation) {
@@ -126,6 +130,12 @@ bool has_reservation(Db& db, const JobRow& row) {
   return find(db, row.id) || (row.parent && find(db, *row.parent));
 }
 
+base::Status reserve_at_start(Tx& tx, const JobRow& row) {
+  auto own = find(tx.db, row.id);
+  if (!own) return {};
+  return allow_today(tx, *own, 0);
+}
+
 // A child takes what it can from its root's reservation, and the rest from the budget.
 base::Status reserve_call(Tx& tx, const JobRow& row, std::optional<NanoUsd> attempt_max) {
   auto own = find(tx.db, row.id);
@@ -137,9 +147,7 @@ base::Status reserve_call(Tx& tx, const JobRow& row, std::optional<NanoUsd> atte
   const NanoUsd from_root = root ? std::min(missing, root->nano) : 0;
   Reservation& payer = own ? *own : *root;
   if (missing > from_root) {
-    const NanoUsd more = needed_today(tx, payer, missing - from_root);
-    if (auto refused = tx.quotas.budget_refusal(tx.db, payer.owner(), more)) return std::move(*refused);
-    move_to_today(tx, payer);
+    if (auto allowed = allow_today(tx, payer, missing - from_root); !allowed) return allowed;
   }
   if (from_root > 0) {
     update(tx, *root, root->nano - from_root, root->sent);
@@ -175,11 +183,10 @@ base::Status settle_attempt(Tx& tx, const JobRow& row, const std::optional<Charg
     remove(tx, left);
     return {};
   }
-  if (auto refused = tx.quotas.budget_refusal(tx.db, left.owner(), left.first)) {
+  if (auto allowed = allow_today(tx, left, left.first); !allowed) {
     remove(tx, left);
-    return std::move(*refused);
+    return allowed;
   }
-  move_to_today(tx, left);
   update(tx, left, left.first, 0);
   return {};
 }
@@ -200,9 +207,7 @@ void reserve_for_request(Tx& tx, const base::Uuid& id, const Owner& owner, NanoU
 base::Status extend_request(Tx& tx, const base::Uuid& id, NanoUsd more) {
   auto own = find(tx.db, id);
   if (!own) return base::error(base::Code::kNotFound, "the reservation of this request has expired");
-  if (auto refused = tx.quotas.budget_refusal(tx.db, own->owner(), needed_today(tx, *own, more)))
-    return std::move(*refused);
-  move_to_today(tx, *own);
+  if (auto allowed = allow_today(tx, *own, more); !allowed) return allowed;
   update(tx, *own, own->nano + more, own->sent + more);
   return {};
 }

@@ -22,6 +22,9 @@ std::optional<base::Error> budget_refusal(Tx& tx, const Owner& owner,
 // Reserves the row's cost_max for a new root job if its owner has a hard budget. REQUIRES: budget_refusal
 // allowed it.
 void reserve_for_job(Tx& tx, const JobRow& row);
+// The time of a scheduled job has come. Its reservation counts from now on for today; its error is the
+// refusal of today's budget, and the reservation is as it was.
+base::Status reserve_at_start(Tx& tx, const JobRow& row);
 // True: calls of the job are paid from a reservation, its own or its root's.
 bool has_reservation(Db& db, const JobRow& row);
 // The attempt of `row` is about to send a call; with it, its calls may cost `attempt_max`. Its error refuses

@@ -213,6 +213,26 @@ std::optional<MissingCommits> compare(const DataDir& dir, const KnownCommits& kn
   return found;
 }
 
+// SQLite would write the pages of the log over a database that was restored under it.
+base::Status check_same_database(const DataDir& dir, const KnownCommits& known, const LogContent& log) {
+  const std::string path = dir.database + "-wal";
+  const std::uint64_t copied = known.in_database.frames;
+  const bool is_whole = log.generation == known.last.generation && log.frames() >= known.last.frames;
+  if (!is_whole || copied == 0) return {};
+  const auto page = page_of_other_database(path, dir.database, static_cast<std::uint32_t>(copied));
+  if (!page) return page.error();
+  if (!*page) return {};
+  return base::error(
+      base::Code::kInternal,
+      dir.database + " was replaced or damaged: its page " + std::to_string(**page) +
+          " is none of those in the log " + path +
+          ", which would be written over it; nothing was changed. If the database is a restored backup, "
+          "remove the log: `rm -f " +
+          path + " " + dir.database +
+          "-shm`. Otherwise put back the database "
+          "that was there, or check the disk (docs/operations.md, Backup)");
+}
+
 }  // namespace
 
 base::Result<std::optional<MissingCommits>> find_missing_commits(const DataDir& dir) {
@@ -220,6 +240,7 @@ base::Result<std::optional<MissingCommits>> find_missing_commits(const DataDir& 
   if (!known) return std::optional<MissingCommits>();
   const auto log = read_log(dir.database + "-wal");
   if (!log) return log.error();
+  if (auto same = check_same_database(dir, *known, *log); !same) return same.error();
   return compare(dir, *known, *log);
 }
 

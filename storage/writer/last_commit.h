@@ -61,8 +61,9 @@ struct MissingCommits {
   bool drops_log = false;
 };
 
-// Compares the log with DATA/locks/last-commit. nullopt: nothing is missing, or nothing is known. Error: the
-// log cannot be read. Changes nothing. REQUIRES: no process has the store open. Blocks.
+// Compares the log with DATA/locks/last-commit. nullopt: nothing is missing, or nothing is known. Error: a
+// file cannot be read, or the log belongs to another database than this one, such as the one before a
+// restored backup. Changes nothing. REQUIRES: no process has the store open. Blocks.
 base::Result<std::optional<MissingCommits>> find_missing_commits(const DataDir& dir);
 
 // "148 commits after 2026-… missing: …", for messages.

@@ -197,6 +197,35 @@ def test_nothing_is_reported_after_a_restored_backup(store, tmp_path):
     assert store.missing() == [] and store.metric() == 0
 
 
+def test_the_log_of_another_database_is_not_written_over_a_restored_one(store, tmp_path):
+    store.start().submit(5)
+    backup = tmp_path / "backup"
+    subprocess.run([BUILD / "millrace", "backup", backup, "--data", store.data], check=True, capture_output=True, timeout=60)
+    store.submit(5)
+    store.kill_with_all_copied()
+    shutil.copyfile(backup / "millrace.db", store.data / "millrace.db")
+    before = store.log.read_bytes()
+    refused = subprocess.run([BUILD / "millrace", "serve", "--data", store.data, "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 1 and "millrace.db was replaced" in refused.stderr, refused.stderr
+    assert f"rm -f {store.log} {store.data}/millrace.db-shm" in refused.stderr
+    assert store.doctor().startswith("FAIL") and store.log.read_bytes() == before
+    for end in ("-wal", "-shm"):
+        (store.data / f"millrace.db{end}").unlink(missing_ok=True)
+    assert len(store.lost_after_start()) == 5 and store.missing() == []
+    assert store.gateway.terminate() == 0
+    assert integrity(store.data) == ["ok"]
+
+
+def test_a_copy_of_the_whole_directory_of_a_killed_gateway_starts(store, tmp_path):
+    store.start().submit(5)
+    store.kill_with_all_copied()
+    shutil.copytree(store.data, tmp_path / "moved")
+    shutil.rmtree(store.data)
+    shutil.copytree(tmp_path / "moved", store.data)
+    store.data.chmod(0o711)
+    assert not store.lost_after_start() and store.missing() == []
+
+
 def test_a_restored_backup_does_not_report_what_was_missing_before_it(store, tmp_path):
     store.kill_after_submissions()
     os.truncate(store.log, store.frame_at(1) - 1)

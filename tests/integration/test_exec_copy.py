@@ -72,6 +72,27 @@ def test_several_artifacts_need_a_folder(shared, left, tmp_path):
     assert files_below(tmp_path) == {"file": "kept", "both/sub/a.txt": "aa", "both/b.txt": "b"}
 
 
+def run_in(gateway, script):
+    done = cli(gateway, "exec", "run", "-m", "local", "--", "sh", "-c", script + "; echo $MILLRACE_EXECUTION_ID")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_two_sources_with_one_name_are_refused_before_the_first_copy(shared, left, tmp_path):
+    other = run_in(shared, "cd /workspace; mkdir -p x y; echo 1 > x/out.csv; echo 2 > y/out.csv; printf c > $MILLRACE_ARTIFACTS/b.txt")
+    out = tmp_path / "out"
+    for sources in (["local:x/out.csv", "local:y/out.csv"], [f"{left}:b.txt", f"{other}:b.txt"], [f"{left}:", f"{other}:"]):
+        refused = cli(shared, "exec", "cp", *sources, out)
+        assert refused.returncode == 2 and f"would both be written to {out}/" in refused.stderr, refused.stderr
+        assert not out.exists()
+    (tmp_path / "a").mkdir()
+    for file in ("n.txt", "a/n.txt"):
+        (tmp_path / file).write_text(file)
+    refused = cli(shared, "exec", "cp", "n.txt", "a/n.txt", "local:into/", cwd=tmp_path)
+    assert refused.returncode == 2 and "n.txt and a/n.txt would both be written to local:into/n.txt" in refused.stderr, refused.stderr
+    assert cli(shared, "exec", "cp", "local:into/n.txt", "-").returncode != 0
+
+
 def test_an_unknown_artifact_is_not_found_and_the_error_lists_the_existing_ones(shared, left, tmp_path):
     missing = cli(shared, "exec", "cp", f"{left}:c.txt", tmp_path)
     assert missing.returncode == 11 and "b.txt" in missing.stderr and "sub/a.txt" in missing.stderr
@@ -113,6 +134,18 @@ def reply_artifacts(silent, *names, status="succeeded"):
     assert line.startswith(f"GET /v1/machines/{FILE_MACHINE}/executions/{EXECUTION} ")
     rows = [{"artifact_id": "art-1", "name": name} for name in names]
     silent.answer(connection, 200, json.dumps({"status": status, "artifacts": rows}), content_type="application/json")
+
+
+def test_logs_say_if_it_is_unknown_whether_they_are_complete(silent):
+    command = [MILLRACE, "exec", "logs", "-m", FILE_MACHINE, EXECUTION]
+    with subprocess.Popen(command, env=environment(silent), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        _, connection = silent.next_request()
+        event = {"sequence": 1, "type": "stdout", "chunk": "some of it\n"}
+        silent.answer(connection, 200, json.dumps({"items": [event]}), content_type="application/json")
+        _, connection = silent.next_request()
+        silent.answer(connection, 500)
+        assert running.wait(30) == 0 and running.stdout.read() == "some of it\n"
+        assert "millrace: could not ask whether the output is complete: " in running.stderr.read()
 
 
 def test_a_command_that_runs_has_no_artifacts_yet(silent, tmp_path):

@@ -67,9 +67,67 @@ def test_marks_count_the_pages_of_the_document(gateway, tmp_path):
     assert json.loads(row.stdout)["markdown"] == "<!-- page 2 -->\n\n<!-- page 3 -->\n\nthree is here\n\n<!-- page 4 -->\n\nfour is here\n"
 
 
-def test_a_run_with_marks_reads_a_folder_again(gateway, document):
+def jobs(gateway):
+    return [row["id"] for row in gateway.client.get("/v1/jobs?limit=200").json()["items"]]
+
+
+def resume_entry(out):
+    (row,) = json.loads((out / ".millrace-ocr.json").read_text())["inputs"].values()
+    return row["forms"][".md"]
+
+
+def of_earlier_version(out):
+    """The folder as a version left it that kept running lines and knew no layout."""
+    file = out / ".millrace-ocr.json"
+    content = json.loads(file.read_text())
+    (row,) = content["inputs"].values()
+    assert row["forms"][".md"].pop("layout_version") > 0
+    row["forms"][".md"].pop("layout", None)
+    file.write_text(json.dumps(content))
+    (out / "report.md").write_text("of an earlier version")
+
+
+@pytest.fixture
+def folder(gateway, document):
     out = document.parent / "out"
     assert cli(gateway, "ocr", document, "-o", out).returncode == 0
-    assert "<!--" not in (out / "report.md").read_text()
-    assert cli(gateway, "ocr", document, "-o", out, "--page-marks").returncode == 0
-    assert "<!-- page 4 -->" in (out / "report.md").read_text()
+    return out
+
+
+def test_a_run_with_marks_writes_a_folder_again_without_a_job(gateway, document, folder):
+    before = jobs(gateway)
+    assert "<!--" not in (folder / "report.md").read_text()
+    done = cli(gateway, "ocr", document, "-o", folder, "--page-marks")
+    assert done.returncode == 0 and "<!-- page 4 -->" in (folder / "report.md").read_text(), done.stderr
+    assert jobs(gateway) == before
+
+
+def test_a_run_with_marks_reads_a_folder_again_if_the_result_is_gone(gateway, document, folder):
+    assert gateway.client.request("DELETE", f"/v1/jobs/{resume_entry(folder)['job']}").status < 300
+    done = cli(gateway, "ocr", document, "-o", folder, "--page-marks")
+    assert done.returncode == 0 and "<!-- page 4 -->" in (folder / "report.md").read_text(), done.stderr
+
+
+def test_an_output_that_cannot_be_written_again_is_not_read_again(gateway, document, folder):
+    before = jobs(gateway)
+    (folder / "report.md").rename(folder / "kept")
+    (folder / "report.md").mkdir()
+    assert cli(gateway, "ocr", document, "-o", folder, "--page-marks").returncode == 1
+    (folder / "report.md").rmdir()
+    (folder / "kept").rename(folder / "report.md")
+    assert cli(gateway, "ocr", document, "-o", folder, "--page-marks").returncode == 0
+    assert "<!-- page 4 -->" in (folder / "report.md").read_text() and jobs(gateway) == before
+
+
+@pytest.mark.parametrize("has_result", [True, False])
+def test_what_an_earlier_version_has_read_is_not_submitted_again(gateway, document, folder, has_result):
+    text = (folder / "report.md").read_text()
+    of_earlier_version(folder)
+    if not has_result:
+        assert gateway.client.request("DELETE", f"/v1/jobs/{resume_entry(folder)['job']}").status < 300
+    before = jobs(gateway)
+    for _ in range(2):
+        done = cli(gateway, "ocr", document, "-o", folder)
+        assert done.returncode == 0, done.stderr
+        assert (folder / "report.md").read_text() == (text if has_result else "of an earlier version")
+    assert jobs(gateway) == before

@@ -65,11 +65,12 @@ void Batch::place(BatchInput input) {
   if (resume_ != nullptr) {
     ResumeEntry& entry = entry_of(document);
     std::error_code unknown;
-    if (entry.status == "succeeded" && fs::exists(document.input.output, unknown))
-      return skip(document.input, entry);
+    const bool is_done = entry.status == "succeeded" && fs::exists(document.input.output, unknown);
+    if (is_done && entry.layout == work_.layout()) return skip(document.input, entry);
+    document.only_lays_out = is_done;
     before_.failed += entry.status == "failed" ? 1 : 0;
     const bool in_progress = entry.status.empty();
-    if (!in_progress && entry.status != kCancelling)  // ended: try again
+    if (!in_progress && entry.status != kCancelling && !is_done)  // ended: try again
       entry = {document.stamp, document.key, {}, {}, 0};
     document.key = entry.key;
     document.job = entry.job;
@@ -198,7 +199,13 @@ bool Batch::not_accepted(Document document, const Client::Response& answer) {
   return false;
 }
 
+// The output of an earlier version of the program is as good as it can be without its result.
+bool Batch::keeps_output(const Document& document) {
+  return document.only_lays_out && entry_of(document).layout.options == work_.layout().options;
+}
+
 void Batch::submit_again(Document document) {
+  if (keeps_output(document)) return skip(document.input, entry_of(document));
   Document fresh;
   fresh.input = std::move(document.input);
   fresh.stamp = std::move(document.stamp);
@@ -348,7 +355,7 @@ void Batch::write(Document document, const BatchWork::ParsedResult& made) {
 
 void Batch::refuse(const Document& document, const std::string& code, const std::string& message) {
   ++ended_.documents_done, ++ended_.documents_failed;
-  record(document, "failed");
+  if (!document.only_lays_out) record(document, "failed");
   DocumentEnd end;
   end.file = document.input.file.string();
   end.job = document.job;
@@ -365,7 +372,8 @@ ResumeEntry& Batch::entry_of(const Document& document) {
 
 void Batch::record(const Document& document, const std::string& status) {
   if (resume_ == nullptr) return;
-  entry_of(document) = {document.stamp, document.key, document.job, status, document.pages_done};
+  entry_of(document) = {document.stamp, document.key,        document.job,
+                        status,         document.pages_done, work_.layout()};
   if (const base::Status saved = resume_->save(); !saved) {
     fault_ = ClientError{kFailed, 0, {}, saved.error().message, {}, false};
   }
@@ -403,6 +411,8 @@ std::vector<std::string> Batch::jobs() const {
 
 std::optional<ClientError> Batch::cancel_all() {
   std::optional<ClientError> first;
+  // Their jobs have ended.
+  std::erase_if(active_, [](const auto& entry) { return entry.second.only_lays_out; });
   for (const std::string& job : jobs()) {
     const auto answer = client_.request("POST", "/v1/jobs/" + job + "/cancel");
     if (answer.ok) {

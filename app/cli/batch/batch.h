@@ -56,11 +56,13 @@ class Batch {
     int pages_done = 0, pages_total = 0;
     bool from_before = false;         // an earlier run submitted its job
     std::optional<int> pages_before;  // pages that were done at the first poll of this run
+    bool only_lays_out = false;       // its output is there, in another layout
     int attempts_printed = 0;         // failed attempts that were reported to the user
   };
   void place(BatchInput input);
   int in_flight() const;
   std::vector<std::string> jobs_to_poll();
+  bool keeps_output(const Document& document);
   void skip(const BatchInput& input, const ResumeEntry& entry);
   bool submit(Document document);
   bool not_accepted(Document document, const Client::Response& answer);

@@ -7,6 +7,7 @@
 
 #include "app/cli/batch/batch_inputs.h"
 #include "app/cli/batch/batch_text.h"
+#include "app/cli/batch/resume_file.h"
 #include "app/cli/progress.h"
 #include "platform/base/result.h"
 
@@ -37,8 +38,11 @@ class BatchWork {
   // Name of the text's member in a JSON row, if the text is not written to a file.
   virtual std::string text_member() const = 0;
   // The options that the result depends on. A changed stamp means that the document has to be processed
-  // again.
+  // again. Versions of the program agree on it: a new one would process, and pay for, everything again.
   virtual std::string stamp() const = 0;
+  // A changed layout means that output files are written again from the stored results. If a result is gone,
+  // changed options process the document again, and a changed version alone leaves the file as it is.
+  virtual TextLayout layout() const { return {}; }
   // The options as typed on the command line, each after a space.
   virtual std::string options() const = 0;
   // Reads a whole file and makes its request. Errors with a code of the gateway are shown with that code.

@@ -35,9 +35,12 @@ class OcrWork final : public BatchWork {
   }
   std::string text_member() const override { return "markdown"; }
   std::string stamp() const override {
-    return request_.pages + "-" + request_.model + (request_.images ? "-images" : "") +
-           (request_.join.page_marks ? "-marks" : "") +
-           (request_.join.keep_running_lines ? "-running" : "-join" + std::to_string(kJoinVersion));
+    return request_.pages + "-" + request_.model + (request_.images ? "-images" : "");
+  }
+  TextLayout layout() const override {
+    return {std::string(request_.join.page_marks ? "marks" : "") +
+                (request_.join.keep_running_lines ? "-running" : ""),
+            request_.join.keep_running_lines ? 0 : kJoinVersion};
   }
   std::string options() const override;
   base::Result<Upload> upload(const std::filesystem::path& file) const override;

@@ -25,7 +25,8 @@ std::vector<DocumentPage> pages_of(const nlohmann::json& result);
 // page.
 void drop_running_lines(std::vector<DocumentPage>& pages);
 
-// A change of what is removed gets a new number: the files of `millrace ocr` are then written again.
+// A change of what is removed gets a new number: `millrace ocr` then writes its files again from the results
+// that the gateway still has.
 inline constexpr int kJoinVersion = 3;
 
 struct PageJoin {

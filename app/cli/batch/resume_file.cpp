@@ -39,12 +39,16 @@ std::string name_of(const std::string& stored, int version) {
 }
 
 ResumeEntry entry_of(const json& row) {
-  return {row.value("stamp", ""), row.value("key", ""), row.value("job", ""), row.value("status", ""),
-          row.value("pages", 0)};
+  return {row.value("stamp", ""), row.value("key", ""),
+          row.value("job", ""),   row.value("status", ""),
+          row.value("pages", 0),  {row.value("layout", ""), row.value("layout_version", 0)}};
 }
 
 json row_of(const ResumeEntry& e) {
-  return {{"stamp", e.stamp}, {"key", e.key}, {"job", e.job}, {"status", e.status}, {"pages", e.pages}};
+  json row = {{"stamp", e.stamp}, {"key", e.key}, {"job", e.job}, {"status", e.status}, {"pages", e.pages}};
+  if (!e.layout.options.empty()) row["layout"] = e.layout.options;
+  if (e.layout.version != 0) row["layout_version"] = e.layout.version;
+  return row;
 }
 
 }  // namespace

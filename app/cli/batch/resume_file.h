@@ -12,6 +12,13 @@ namespace millrace::cli {
 // A new Idempotency-Key for a command.
 std::string fresh_key(const std::string& command);
 
+// How a command lays out the text of a result. A change needs no new job.
+struct TextLayout {
+  std::string options;  // those that the user chose
+  int version = 0;      // of what the command does by itself
+  friend bool operator==(const TextLayout&, const TextLayout&) = default;
+};
+
 // State of one input for one output format (identified by the extension: ".md"). The key is made before the
 // first request, so that a request whose response was lost is never submitted twice.
 struct ResumeEntry {
@@ -22,6 +29,7 @@ struct ResumeEntry {
   // "": in progress; "cancelling": cancel requested, not ended yet; "succeeded", "failed", "cancelled"
   std::string status;
   int pages = 0;
+  TextLayout layout = {};  // of the output file
 };
 
 // The lock that a command holds while it works in the output folder `folder`. kBadRequest: another process

@@ -188,8 +188,8 @@ int ChatExchange::defer(const ChatRequestParameters& parameters, const json& mes
   const std::string id = answer.json->value("request_id", "");
   if (id.empty()) return fail(client_.no_gateway("its answer has no `request_id`"));
   if (wait) return await(id, kFaultsMax);
-  std::cout << (client_.options().json ? answer.reply.body : id) << '\n';
-  return kOk;
+  return print_made((client_.options().json ? answer.reply.body : id) + '\n',
+                    goes_on_text({id}, gateway_options(client_.options())));
 }
 
 int ChatExchange::read_deferred(const std::string& request_id, bool wait) {

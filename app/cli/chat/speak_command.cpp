@@ -4,11 +4,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "app/cli/chat/chat_command.h"
+#include "app/cli/cut_off.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json_cells.h"
 #include "app/cli/partial_file.h"
@@ -77,12 +79,12 @@ void print_spoken(const SpeakArguments& arguments, const ClientOptions& options,
 }
 
 int print_speech(Client& client, std::string body) {
-  bool written = true;
+  std::optional<CutOff> cut_off;
   const auto answer = client.request_bytes(kSpeechPath, std::move(body), [&](std::string_view bytes) {
-    return written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
+    cut_off = print_whole(bytes);
+    return !cut_off;
   });
-  written = std::fflush(stdout) == 0 && written;
-  if (!written) return fail("cannot write to standard output");
+  if (cut_off) return fail_cut_off(*cut_off);
   return answer.ok ? kOk : fail(answer.error);
 }
 

@@ -225,10 +225,8 @@ int print_not_yet(Client& client, const JobResultRequest& request) {
 }
 
 int print_result(const std::string& result) {
-  bool written = std::fwrite(result.data(), 1, result.size(), stdout) == result.size();
-  if (!result.ends_with('\n')) written = std::fputc('\n', stdout) != EOF && written;
-  written = std::fflush(stdout) == 0 && written;
-  return written ? kOk : fail("cannot write to standard output");
+  const auto cut_off = print_whole(result.ends_with('\n') ? result : result + '\n');
+  return cut_off ? fail_cut_off(*cut_off) : int{kOk};
 }
 
 int write_result(const std::string& output, const std::string& result, const ClientOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -77,8 +78,8 @@ std::string machine_path(const std::string& machine) { return "/v1/machines/" + 
 int print_json_output(Client& client, const std::string& path) {
   const auto answer = client.request("GET", path + "/output");
   if (!answer.ok) return fail(answer.error);
-  std::cout << answer.reply.body << '\n';
-  return kOk;
+  const auto cut_off = print_whole(answer.reply.body + '\n');
+  return cut_off ? fail_cut_off(*cut_off) : int{kOk};
 }
 
 // Prints the existing output without waiting for more.
@@ -89,7 +90,7 @@ int print_output(Client& client, const std::string& path) {
     const auto answer = client.request("GET", path + "/events?limit=200" + cursor);
     if (!answer.ok) return fail(answer.error);
     for (const json& event : answer.json->value("items", json::array())) {
-      if (!print_event(event)) return fail("cannot write to standard output");
+      if (!print_event(event)) return fail_cut_off(output_cut_off(errno));
     }
     const std::string next = answer.json->value("next_cursor", "");
     cursor = next.empty() ? "" : "&cursor=" + percent_encoded(next);
@@ -118,7 +119,10 @@ void point_to_artifacts(const json& execution, const ClientOptions& options, con
 // Prints the remaining facts of an execution that has ended.
 void print_more(Client& client, const std::string& path, const std::string& id, const std::string& machine) {
   const auto answer = client.request("GET", path);
-  if (!answer.ok) return;
+  if (!answer.ok) {
+    std::cerr << "millrace: could not ask whether the output is complete: " << answer.error.message << '\n';
+    return;
+  }
   print_rest(*answer.json, "stdout");
   print_rest(*answer.json, "stderr");
   point_to_artifacts(*answer.json, client.options(), id, machine);
@@ -177,8 +181,8 @@ int exec_run(const ExecRequest& request, ClientOptions options) {
   if (!answer.ok) return refused(answer.error);
   const std::string id = answer.json->value("execution_id", "");
   if (request.detach) {
-    std::cout << (options.json ? answer.reply.body : id) << '\n';
-    return kOk;
+    return print_made((options.json ? answer.reply.body : id) + '\n',
+                      goes_on_text({id}, gateway_options(options)));
   }
   const std::string path = machine_path(machine.id) + "/" + id;
   const ExecutionOutcome end = follow_with_retries(path, answer.json->value("status", ""),

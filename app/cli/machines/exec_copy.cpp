@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include <nlohmann/json.hpp>
@@ -92,13 +94,17 @@ int save(const Client& client, const Destination& to, SavedFile saved, const Dow
   if (client.options().json) {
     saved.shown["name"] = saved.name;
     saved.shown["path"] = to.is_folder ? (fs::path(to.path) / saved.name).string() : to.path;
-    if (const auto cut_off = print_whole(local_json(saved.shown) + '\n')) return cut_off->exit_code;
+    if (const auto cut_off = print_whole(local_json(saved.shown) + '\n')) return fail_cut_off(*cut_off);
   }
   return kOk;
 }
 
-struct CopyTask {
-  std::string id, name;  // of the artifact
+// A file that is going to be written.
+struct PlannedCopy {
+  std::string source;  // as on the command line; of an execution with its artifact
+  SavedFile saved;
+  std::string path;  // of its content in the API
+  bool waits;        // a file of a machine: an execution reads it first
 };
 
 // False: the next artifact would fail in the same way.
@@ -107,60 +113,29 @@ bool may_go_on(int exit_code) {
          exit_code != kPipeClosed;
 }
 
-class Copier {
- public:
-  Copier(Client& client, std::string machine, Destination to)
-      : client_(client), machine_(std::move(machine)), to_(std::move(to)) {}
-
-  int copy(const ArtifactSource& source) {
-    const auto answer = client_.request("GET", machine_ + "/executions/" + percent_encoded(source.execution));
-    if (!answer.ok) return fail(answer.error);
-    std::vector<CopyTask> tasks;
-    if (const int code = choose(source, *answer.json, tasks); code != kOk) return code;
-    int first_failure = kOk;
-    for (const CopyTask& each : tasks) {
-      const int code = copy(each);
-      if (first_failure == kOk) first_failure = code;
-      if (!may_go_on(code)) break;
-    }
-    return first_failure;
+// Adds the artifacts that `source` names.
+int choose(const ArtifactSource& source, const json& execution, const std::string& machine,
+           std::vector<PlannedCopy>& plan) {
+  std::string names;
+  const std::size_t before = plan.size();
+  for (const json& artifact : execution.value("artifacts", json::array())) {
+    const std::string name = artifact.value("name", ""), id = artifact.value("artifact_id", "");
+    names += (names.empty() ? "" : ", ") + name;
+    if (!source.name.empty() && source.name != name) continue;
+    plan.push_back({source.execution + ":" + name,
+                    {name, {{"artifact_id", id}}},
+                    machine + "/artifacts/" + percent_encoded(id) + "/content",
+                    false});
   }
-
- private:
-  static int choose(const ArtifactSource& source, const json& execution, std::vector<CopyTask>& tasks) {
-    std::string names;
-    for (const json& artifact : execution.value("artifacts", json::array())) {
-      const std::string name = artifact.value("name", "");
-      names += (names.empty() ? "" : ", ") + name;
-      if (source.name.empty() || source.name == name)
-        tasks.push_back({artifact.value("artifact_id", ""), name});
-    }
-    if (!tasks.empty()) return kOk;
-    const std::string status = execution.value("status", "");
-    if (!is_end(status)) {
-      return fail(source.execution + " is " + status + ": its artifacts are available when it has ended",
-                  kNotFound);
-    }
-    if (names.empty()) return fail(source.execution + " has no artifacts", kNotFound);
-    return fail(source.execution + " has no artifact \"" + source.name + "\"; there are: " + names,
+  if (plan.size() > before) return kOk;
+  const std::string status = execution.value("status", "");
+  if (!is_end(status)) {
+    return fail(source.execution + " is " + status + ": its artifacts are available when it has ended",
                 kNotFound);
   }
-
-  int copy(const CopyTask& task) {
-    const auto download = [&](const Client::OnBytes& take) {
-      return client_.download(content_of(task), take);
-    };
-    return save(client_, to_, {task.name, {{"artifact_id", task.id}}}, download);
-  }
-
-  std::string content_of(const CopyTask& task) const {
-    return machine_ + "/artifacts/" + percent_encoded(task.id) + "/content";
-  }
-
-  Client& client_;
-  std::string machine_;  // path of the machine in the API
-  Destination to_;
-};
+  if (names.empty()) return fail(source.execution + " has no artifacts", kNotFound);
+  return fail(source.execution + " has no artifact \"" + source.name + "\"; there are: " + names, kNotFound);
+}
 
 }  // namespace
 
@@ -188,20 +163,44 @@ std::string file_path(const FoundMachine& machine, std::string_view path) {
   return out;
 }
 
-int copy_artifacts(Client& client, const std::string& machine_option, const ArtifactSource& source,
-                   const Destination& to) {
+int plan_artifacts(Client& client, const std::string& machine_option, const ArtifactSource& source,
+                   std::vector<PlannedCopy>& plan) {
   const FoundMachine machine = find_execution(client, machine_option, source.execution);
   if (machine.exit_code != kOk) return machine.exit_code;
-  return Copier(client, "/v1/machines/" + machine.id, to).copy(source);
+  const std::string path = "/v1/machines/" + machine.id;
+  const auto answer = client.request("GET", path + "/executions/" + percent_encoded(source.execution));
+  return answer.ok ? choose(source, *answer.json, path, plan) : fail(answer.error);
 }
 
-int copy_out(Client& client, const MachinePath& source, const Destination& to) {
+int plan_file(Client& client, const MachinePath& source, std::vector<PlannedCopy>& plan) {
   const FoundMachine machine = find_machine(client, source.machine);
   if (machine.exit_code != kOk) return machine.exit_code;
-  const auto download = [&](const Client::OnBytes& take) {
-    return client.wait_and_download(file_path(machine, source.path), take);
-  };
-  return save(client, to, {last_part(source.path), {{"machine_id", machine.id}}}, download);
+  plan.push_back({source.machine + ":" + source.path,
+                  {last_part(source.path), {{"machine_id", machine.id}}},
+                  file_path(machine, source.path),
+                  true});
+  return kOk;
+}
+
+int copy_out(Client& client, const PlannedCopy& file, const Destination& to) {
+  return save(client, to, file.saved, [&](const Client::OnBytes& take) {
+    return file.waits ? client.wait_and_download(file.path, take) : client.download(file.path, take);
+  });
+}
+
+// Where a source would be written, with the source.
+using Target = std::pair<std::string, std::string>;
+
+// Refuses sources of which one would overwrite the other. nullopt: there are none.
+std::optional<int> refuse_same_target(const std::vector<Target>& targets) {
+  std::map<std::string, std::string> sources;
+  for (const auto& [target, source] : targets) {
+    const auto [other, is_new] = sources.emplace(target, source);
+    if (!is_new)
+      return fail_usage(other->second + " and " + source + " would both be written to " + target +
+                        ": copy one of them to another name");
+  }
+  return std::nullopt;
 }
 
 int copy_in(Client& client, const FoundMachine& machine, const std::string& file, const std::string& path) {
@@ -218,7 +217,7 @@ int copy_in(Client& client, const FoundMachine& machine, const std::string& file
   if (!answer.ok) return fail_with(client, file, kMayBeCopied, answer.error);
   if (!client.options().json) return kOk;
   const auto cut_off = print_whole(local_json(*answer.json) + '\n');
-  return cut_off ? cut_off->exit_code : int{kOk};
+  return cut_off ? fail_cut_off(*cut_off) : int{kOk};
 }
 
 // Calls `copy` for each source, until a failure that the next one would share. Returns the first failure.
@@ -242,6 +241,11 @@ int copy_all_in(Client& client, const std::vector<std::string>& files, const Mac
     if (into_folder && file == kStandardOutput)
       return fail_usage("standard input needs a name in the machine");
   }
+  std::vector<Target> targets;
+  targets.reserve(files.size());
+  for (const std::string& file : files)
+    targets.emplace_back(to.machine + ":" + to.path + (into_folder ? last_part(file) : ""), file);
+  if (const auto refused = refuse_same_target(targets)) return *refused;
   const FoundMachine machine = find_machine(client, to.machine);
   if (machine.exit_code != kOk) return machine.exit_code;
   return for_each(files, [&](const std::string& file) {
@@ -290,10 +294,20 @@ int copy_all(const ExecCopyRequest& request, Client& client) {
   std::error_code unknown;
   if (several && fs::exists(to, unknown) && !is_folder(to)) return fail_usage(to + " is no folder");
   const Destination destination{to, several || is_folder(to)};
-  return for_each(sources, [&](const CopySource& source) {
-    if (const auto* path = std::get_if<MachinePath>(&source)) return copy_out(client, *path, destination);
-    return copy_artifacts(client, request.machine, std::get<ArtifactSource>(source), destination);
+  std::vector<PlannedCopy> plan;
+  const int planned = for_each(sources, [&](const CopySource& source) {
+    if (const auto* path = std::get_if<MachinePath>(&source)) return plan_file(client, *path, plan);
+    return plan_artifacts(client, request.machine, std::get<ArtifactSource>(source), plan);
   });
+  if (!may_go_on(planned)) return planned;
+  std::vector<Target> targets;
+  targets.reserve(plan.size());
+  for (const PlannedCopy& each : plan)
+    targets.emplace_back((fs::path(to) / each.saved.name).string(), each.source);
+  if (const auto refused = refuse_same_target(targets)) return *refused;
+  const int copied =
+      for_each(plan, [&](const PlannedCopy& file) { return copy_out(client, file, destination); });
+  return planned == kOk ? copied : planned;
 }
 
 }  // namespace

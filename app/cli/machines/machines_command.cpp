@@ -169,7 +169,7 @@ std::optional<CutOff> print(const Client& client, const json& machine) {
 int print_or_fail(const Client& client, const Client::Response& answer) {
   if (!answer.ok) return fail(answer.error);
   const auto cut_off = print(client, *answer.json);
-  return cut_off ? cut_off->exit_code : int{kOk};
+  return cut_off ? fail_cut_off(*cut_off) : int{kOk};
 }
 
 // One request for each machine; the last error decides the exit code.
@@ -286,7 +286,7 @@ int machines_ls(ClientOptions options) {
                    [](const json& a, const json& b) { return a.value("name", "") < b.value("name", ""); });
   if (!client.options().json) std::cout << machine_header() << '\n';
   for (const json& machine : machines) {
-    if (const auto cut_off = print(client, machine)) return cut_off->exit_code;
+    if (const auto cut_off = print(client, machine)) return fail_cut_off(*cut_off);
   }
   return kOk;
 }
@@ -310,12 +310,13 @@ int machines_create(const MachineArguments& arguments, const MachineWait& wait_o
       client.request("POST", "/v1/machines", local_json(body_of(arguments)), fresh_key_header());
   if (!answer.ok) return fail(answer.error);
   json machine = *answer.json;
-  if (!client.options().json) std::cout << machine.value("machine_id", "") << std::endl;
-  int exit_code = kOk;
+  const std::string id = machine.value("machine_id", ""), left = "the machine " + id + " was created";
+  int exit_code = client.options().json ? int{kOk} : print_made(id + '\n', left);
+  if (exit_code != kOk) return exit_code;
   if (wait.interrupt) exit_code = wait_for_phase(client, *wait.interrupt, kAwake, wait.limit, machine);
   if (exit_code == kInterrupted) exit_code = leave(*wait.interrupt, {&machine, 1}, kAwake, client.options());
-  if (client.options().json) std::cout << machine.dump() << '\n';
-  return exit_code;
+  const int printed = client.options().json ? print_made(machine.dump() + '\n', left) : int{kOk};
+  return exit_code == kOk ? printed : exit_code;
 }
 
 int machines_change(const std::string& name_or_id, const MachineArguments& arguments, ClientOptions options) {

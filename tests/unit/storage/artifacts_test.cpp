@@ -76,6 +76,21 @@ TEST_F(ArtifactRows, AnArtifactIsWhatTheCommandHasLeft) {
   EXPECT_EQ(artifact(left.id)->expires_at, s_.view(lease.job).result_expires_at);
 }
 
+TEST_F(ArtifactRows, ItsEndMovesWithTheClock) {
+  for (const auto by : {std::chrono::milliseconds(3h), std::chrono::milliseconds(-7h)}) {
+    const Lease lease = s_.run_command();
+    const auto left = file("a");
+    ASSERT_TRUE(leave(lease, {left}));
+    s_.finish(lease);
+    const auto before = artifact(left.id)->expires_at.value();
+    s_.clock.jump_wall(by);
+    s_.release_due();
+    EXPECT_EQ(artifact(left.id)->expires_at, before + by);
+    EXPECT_EQ(artifacts_.list(kTenant, machine_, 1, {})->front().expires_at, before + by);
+    EXPECT_EQ(artifact(left.id)->expires_at, s_.view(lease.job).result_expires_at);
+  }
+}
+
 TEST_F(ArtifactRows, AnothersAndThoseOfAnotherMachineAreNotThere) {
   const Lease lease = s_.run_command();
   const auto left = file("a");

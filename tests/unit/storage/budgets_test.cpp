@@ -1,3 +1,6 @@
+#include <map>
+#include <vector>
+
 #include "tests/unit/storage/budget_store.h"
 
 namespace millrace::storage::testing {
@@ -324,6 +327,82 @@ TEST(Budgets, WhatIsReservedAfterMidnightCountsForTheNewDay) {
   EXPECT_FALSE(s.extend(**request, 1)) << "with it, 131 would be reserved today";
   EXPECT_FALSE(s.try_costing(11));
   EXPECT_EQ(s.use().reserved, 90);
+}
+
+// Submits one job a day for the same time, and returns how each of them stands at that time.
+std::map<schemas::JobId, JobStatus> scheduled_on_days(BudgetStore& s, int days, NanoUsd cost_max) {
+  const auto run_at = s.clock.wall() + days * kDay;
+  std::map<schemas::JobId, JobStatus> jobs;
+  for (int day = 0; day < days; ++day) {
+    Submission later = s.costing(cost_max);
+    later.start = run_at;
+    if (const auto made = s.try_submit(std::move(later))) jobs[made->job] = {};
+    s.clock.advance(kDay);
+  }
+  EXPECT_EQ(s.release_due(), static_cast<int>(jobs.size()));
+  for (auto& [job, status] : jobs) status = s.status(job);
+  return jobs;
+}
+
+std::vector<schemas::JobId> of_status(const std::map<schemas::JobId, JobStatus>& jobs, JobStatus status) {
+  std::vector<schemas::JobId> found;
+  for (const auto& [job, each] : jobs) {
+    if (each == status) found.push_back(job);
+  }
+  return found;
+}
+
+TEST(Budgets, AScheduledJobNeedsTheBudgetOfTheDayOnWhichItStarts) {
+  BudgetStore s;
+  s.budget({.hard = 100, .period = UsagePeriod::kDay});
+  const auto jobs = scheduled_on_days(s, 5, 40);
+  ASSERT_EQ(jobs.size(), 5U) << "each is reserved on a day of its own";
+  EXPECT_EQ(of_status(jobs, JobStatus::kQueued).size(), 2U);
+  const auto refused = of_status(jobs, JobStatus::kFailed);
+  ASSERT_EQ(refused.size(), 3U);
+  EXPECT_EQ(s.view(refused.front()).error->code, Code::kBudgetExceeded);
+  EXPECT_EQ(s.use().reserved, 80);
+  EXPECT_EQ(s.use(UsagePeriod::kTotal).reserved, 80) << "what was reserved before is released";
+  EXPECT_EQ(s.reserved_rows(), 80);
+  EXPECT_FALSE(s.try_costing(21));
+  s.finish_for(s.claim_one(), 30);
+  EXPECT_EQ(s.use().cost, 30);
+}
+
+TEST(Budgets, AScheduledJobThatStartsInALaterMonthNeedsItsBudget) {
+  BudgetStore s;
+  s.budget({.hard = 100, .period = UsagePeriod::kMonth});
+  s.clock.advance(14 * kDay);  // two days before December
+  const auto jobs = scheduled_on_days(s, 4, 60);
+  ASSERT_EQ(jobs.size(), 2U) << "one in each month";
+  EXPECT_EQ(of_status(jobs, JobStatus::kQueued).size(), 1U);
+  EXPECT_EQ(of_status(jobs, JobStatus::kFailed).size(), 1U);
+  EXPECT_EQ(s.use(UsagePeriod::kMonth).reserved, 60);
+}
+
+TEST(Budgets, AScheduledJobThatStartsInTheSameMonthIsCountedOnce) {
+  BudgetStore s;
+  s.budget({.hard = 100, .period = UsagePeriod::kMonth});
+  const auto jobs = scheduled_on_days(s, 2, 50);
+  EXPECT_EQ(of_status(jobs, JobStatus::kQueued).size(), 2U);
+  EXPECT_EQ(s.use(UsagePeriod::kMonth).reserved, 100);
+}
+
+TEST(Budgets, WhatIsReservedOnALaterDayOfTheMonthIsCountedOnce) {
+  BudgetStore s;
+  s.budget({.hard = 100, .period = UsagePeriod::kMonth});
+  Submission first = s.costing(60);
+  first.deadline_after = 72h;
+  s.submit(std::move(first));
+  const Lease lease = s.claim_one();
+  const auto request = s.reserve(20);
+  ASSERT_TRUE(request && *request);
+  EXPECT_EQ(s.call(lease, 60), ReportResult::kApplied);
+  s.clock.advance(kDay);
+  EXPECT_TRUE(s.extend(**request, 5)) << "85 of 100";
+  EXPECT_EQ(s.call(lease, 15), ReportResult::kApplied) << "100 of 100";
+  EXPECT_FALSE(s.extend(**request, 1));
+  EXPECT_EQ(s.use(UsagePeriod::kMonth).reserved, 100);
 }
 
 TEST(Budgets, AFreeModelThatGetsAPriceLaterIsStillUnderTheBudget) {

@@ -57,6 +57,21 @@ class Inspection : public ::testing::Test {
   const base::SystemClock clock_;
 };
 
+TEST_F(Inspection, CommentsAndBlanksAreNoDifferenceOfASchema) {
+  opened(test_options(data_), clock_).reset();
+  const auto change = [&](const std::string& from, const std::string& to) {
+    Db db({.path = DataDir(data_).database});
+    db.execute("PRAGMA writable_schema = ON");
+    db.prepare("UPDATE sqlite_schema SET sql = replace(sql, ?1, ?2) WHERE name IN ('jobs', 'jobs_ready')")
+        .bind(from, to)
+        .run();
+  };
+  change("(", " ( -- it's of another version\n");
+  EXPECT_TRUE(inspect_store(data_));
+  change("priority", "urgency");
+  EXPECT_FALSE(inspect_store(data_));
+}
+
 TEST_F(Inspection, ChangesNothingInAStoppedStore) {
   opened(test_options(data_), clock_).reset();
   const auto before = content_of(data_);

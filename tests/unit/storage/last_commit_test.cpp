@@ -30,8 +30,9 @@ base::Status change_table(Tx& tx) {
   return {};
 }
 
-// Writes the log's pages to the database up to this share of them, in the order of a checkpoint.
-void copy_part(const std::string& database, double share) {
+// Writes the log's pages, or the first bytes of each, to the database up to this share of them, in the order
+// of a checkpoint.
+void copy_part(const std::string& database, double share, std::streamsize bytes = kPageBytes) {
   const std::string log = text_of(database + "-wal");
   std::map<std::uint32_t, std::size_t> pages;  // number -> where its last frame is
   const auto frames = read_log(database + "-wal")->frames();
@@ -45,7 +46,7 @@ void copy_part(const std::string& database, double share) {
   for (const auto& [number, at] : pages) {
     if (left-- == 0) break;
     file.seekp(static_cast<std::streamoff>(number - 1) * kPageBytes);
-    file.write(log.data() + at, kPageBytes);
+    file.write(log.data() + at, bytes);
   }
 }
 
@@ -244,6 +245,99 @@ TEST_F(LastCommitFile, NothingIsMissingInARestoredDatabase) {
   for (const char* end : {"", "-wal", "-shm"}) fs::remove(data_.database + end);
   fs::rename(backup, data_.database);
   EXPECT_EQ(start(), whole());
+}
+
+// A backup of the database from before the last checkpoint, put under the log of the killed process.
+class RestoredUnderItsLog : public LastCommitFile {
+ protected:
+  void SetUp() override {
+    LastCommitFile::SetUp();
+    ASSERT_EQ(start(), whole());
+    fs::copy_file(data_.database, backup_);
+    OtherProcess writer([&](auto& line) { return write_and_wait_for_the_end(dir_.str(), line); });
+    ASSERT_EQ(writer.line().receive(), 'w');
+    writer.signal(SIGKILL);
+    writer.wait();
+  }
+  void expect_refused() {
+    const std::string log = text_of(log_), database = text_of(data_.database);
+    for (int i = 0; i < 2; ++i) {
+      const std::string error = error_of_start(without_checkpoints(dir_.str()));
+      EXPECT_NE(error.find(data_.database + " was replaced"), std::string::npos) << error;
+      EXPECT_NE(error.find("rm -f " + log_ + " " + data_.database + "-shm"), std::string::npos) << error;
+    }
+    const auto inspected = inspect_store(dir_.str());
+    ASSERT_FALSE(inspected);
+    EXPECT_NE(inspected.error().message.find(" was replaced"), std::string::npos);
+    EXPECT_TRUE(text_of(log_) == log && text_of(data_.database) == database) << "nothing is changed";
+    for (const char* end : {"-wal", "-shm"}) fs::remove(data_.database + end);
+    EXPECT_EQ(start(), whole());
+  }
+
+  const std::string backup_ = dir_.str() + "/copy.db";
+};
+
+TEST_F(RestoredUnderItsLog, AnotherFileIsRefusedUntilTheLogIsRemoved) {
+  fs::remove(data_.database);
+  fs::rename(backup_, data_.database);
+  expect_refused();
+}
+
+TEST_F(RestoredUnderItsLog, TheContentOfABackupInTheSameFileIsRefused) {
+  write_text(data_.database, text_of(backup_));
+  expect_refused();
+}
+
+TEST_F(RestoredUnderItsLog, TheSameContentInAnotherFileIsNot) {
+  fs::copy_file(data_.database, backup_, fs::copy_options::overwrite_existing);
+  fs::rename(backup_, data_.database);
+  EXPECT_EQ(start(), (Start{2 * (kCopied + kMore), 0}));
+}
+
+TEST_F(RestoredUnderItsLog, ACopyOfTheWholeDirectoryIsNot) {
+  const support::TempDir other;
+  fs::copy(dir_.str(), other.str(), fs::copy_options::recursive);
+  base::SystemClock clock;
+  const auto store = opened(without_checkpoints(other.str()), clock);
+  EXPECT_EQ(bumps(*store), 2 * (kCopied + kMore));
+  EXPECT_EQ(store->stats().commits_missing, 0);
+}
+
+// Killed in a checkpoint, which has written some pages of later commits.
+TEST_F(RestoredUnderItsLog, PagesOfLaterCommitsAreNotOfAnotherDatabase) {
+  copy_part(data_.database, 0.5);
+  EXPECT_EQ(start(), (Start{2 * (kCopied + kMore), 0}));
+}
+
+TEST(PageOfOtherDatabase, IsNoneThatAnInterruptedCheckpointHasWrittenInPart) {
+  const support::TempDir dir;
+  const std::string open = dir.str() + "/open.db", database = dir.str() + "/x.db", log = database + "-wal";
+  sqlite3 *db = nullptr, *reader = nullptr;
+  ASSERT_EQ(sqlite3_open(open.c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_open(open.c_str(), &reader), SQLITE_OK);
+  const auto run = [&](const char* sql, sqlite3* by = nullptr) {
+    ASSERT_EQ(sqlite3_exec(by == nullptr ? db : by, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+  };
+  run("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0");
+  run("CREATE TABLE t (x); INSERT INTO t VALUES (randomblob(6000))");
+  run("BEGIN; SELECT count(*) FROM t", reader);  // so that the log is not restarted
+  int frames = 0;
+  ASSERT_EQ(sqlite3_wal_checkpoint_v2(db, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, &frames), SQLITE_OK);
+  run("UPDATE t SET x = randomblob(6000)");
+  fs::copy_file(open, database);
+  fs::copy_file(open + "-wal", log);
+  sqlite3_close(reader);
+  sqlite3_close(db);
+  const auto copied = static_cast<std::uint32_t>(frames);
+  const auto other_page = [&] { return page_of_other_database(log, database, copied).value(); };
+  EXPECT_EQ(other_page(), std::nullopt);
+  const std::string before = text_of(database);
+  copy_part(database, 1, kPageBytes / 2);
+  EXPECT_TRUE(text_of(database) != before);
+  EXPECT_EQ(other_page(), std::nullopt);
+  change_byte(database, 2 * kPageBytes - 100);
+  EXPECT_EQ(other_page(), 2U);
+  EXPECT_EQ(page_of_other_database(log, database, 0).value(), std::nullopt) << "nothing was copied";
 }
 
 TEST_F(LastCommitFile, NothingIsMissingAfterAVersionThatDoesNotWriteTheFile) {

@@ -64,6 +64,23 @@ TEST_F(SchemaTest, StepsAreTakenInOrderAndOnce) {
   EXPECT_EQ(number(database_, "SELECT count(*) FROM sqlite_schema"), 2);
 }
 
+TEST_F(SchemaTest, IdempotencyKeysOfSchema26AreKept) {
+  constexpr std::size_t kBefore = 26;
+  ASSERT_TRUE(run(migrations().first(kBefore)));
+  Db({.path = database_}).execute(R"(
+      INSERT INTO idempotency VALUES (x'01', x'02', x'03', 4, NULL, 5), (x'11', x'12', x'13', 14, NULL, NULL))");
+  ASSERT_TRUE(run(migrations()));
+  EXPECT_EQ(number(database_, R"(
+      SELECT count(*) FROM idempotency
+      WHERE (key, fingerprint, job, kind, expires_at) IS (x'01', x'02', x'03', 4, 5)
+          OR (key, fingerprint, job, kind, expires_at) IS (x'11', x'12', x'13', 14, NULL))"),
+            2);
+  EXPECT_EQ(number(database_,
+                   "SELECT count(*) FROM idempotency INDEXED BY idempotency_expiring "
+                   "WHERE expires_at IS NOT NULL"),
+            1);
+}
+
 TEST_F(SchemaTest, ANewerSchemaIsRefused) {
   ASSERT_TRUE(run(kSteps));
   const auto refused = run(std::span(kSteps).first(1));

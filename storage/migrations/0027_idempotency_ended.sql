@@ -1,0 +1,2 @@
+-- Nothing has ever read or written it.
+ALTER TABLE idempotency DROP COLUMN ended;
