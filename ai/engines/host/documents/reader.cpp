@@ -273,7 +273,7 @@ PageOutcome DocumentReader::text_outcome(PageText text, PageDrawing drawing, std
   }
   const std::vector<std::string> stamps = take_stamps(text);
   add_drawn_bullets(drawing.dots, text.words);
-  add_check_boxes(drawing.check_boxes, text.words);
+  add_check_boxes(drawing.check_boxes, text);
   set_open_tables(set_ruled_tables(drawing.rules, text), text);
   place_figures(figures, outcome.images, text);
   outcome.dimensions = PageDimensions{dpi, rounded(size.height * scale), rounded(size.width * scale)};

@@ -310,7 +310,7 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   if (may_read_again()) NumberReader(*api_, prepared, [&] { return run(time); }).check(recognition.text);
   add_leaders(prepared.leaders, recognition.text.words);
   add_bullets(prepared.marks, recognition.text.words);
-  add_check_boxes(prepared.check_boxes, recognition.text.words);
+  add_check_boxes(prepared.check_boxes, recognition.text);
   return recognition;
 }
 
