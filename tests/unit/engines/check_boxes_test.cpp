@@ -183,6 +183,37 @@ TEST(HollowShapes, BoxesAndCirclesAreTakenOut) {
   EXPECT_EQ(ink_of(page), 0);
 }
 
+TEST(HollowShapes, ALetterInABoxOrACircleMayBeRead) {
+  const Picture page = white(300, 200);
+  rectangle(page, 20, 20, 26, 26, 1);
+  letter(page, 29, 26, 13);
+  ring(page, 35, 90, 13, 2);
+  letter(page, 32, 84, 12);
+  rectangle(page, 20, 140, 26, 26, 1);
+  for (int i = 0; i < 26; ++i) pixSetPixel(page.get(), 20 + i, 140 + i, 0);  // a stroke from side to side
+  const host::TakenShapes taken = host::take_shapes(page, kLetterSide);
+  ASSERT_EQ(taken.boxes.size(), 3U);
+  ASSERT_EQ(taken.with_signs.size(), 2U);
+  EXPECT_EQ(taken.with_signs[0].y0, 20);
+  EXPECT_EQ(ink_of(page), 0);
+  const auto erases = [&taken](float x, float y) {
+    return std::ranges::any_of(
+        taken.erased, [=](const Box& box) { return x > box.x0 && x < box.x1 && y > box.y0 && y < box.y1; });
+  };
+  EXPECT_TRUE(erases(21, 30) && erases(30, 21) && erases(35, 77.5F) && erases(33, 153));
+  EXPECT_FALSE(erases(32, 32) || erases(35, 90)) << "a second look finds the letter";
+}
+
+TEST(HollowShapes, ADiscInABoxTicksIt) {
+  const Picture page = white(300, 100);
+  ring(page, 30, 30, 11, 2);
+  ring(page, 30, 30, 5, 5);
+  const host::TakenShapes taken = host::take_shapes(page, kLetterSide);
+  ASSERT_EQ(taken.boxes.size(), 1U);
+  EXPECT_TRUE(taken.boxes[0].ticked);
+  EXPECT_TRUE(taken.with_signs.empty());
+}
+
 TEST(HollowShapes, ARoundLetterAmongOthersStays) {
   const Picture page = white(300, 100);
   ring(page, 30, 30, 8, 2);
