@@ -214,6 +214,16 @@ TEST(HollowShapes, ADiscInABoxTicksIt) {
   EXPECT_TRUE(taken.with_signs.empty());
 }
 
+TEST(HollowShapes, ASquareThatFillsABoxTicksIt) {
+  const Picture page = white(100, 100);
+  rectangle(page, 20, 20, 20, 20, 1);
+  pixRasterop(page.get(), 23, 23, 14, 14, PIX_CLR, nullptr, 0, 0);
+  const host::TakenShapes taken = host::take_shapes(page, kLetterSide);
+  ASSERT_EQ(taken.boxes.size(), 1U);
+  EXPECT_TRUE(taken.boxes[0].ticked);
+  EXPECT_TRUE(taken.with_signs.empty());
+}
+
 TEST(HollowShapes, ARoundLetterAmongOthersStays) {
   const Picture page = white(300, 100);
   ring(page, 30, 30, 8, 2);

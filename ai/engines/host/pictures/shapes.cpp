@@ -78,6 +78,13 @@ Picture line_of(const Picture& part) {
   return Picture(pixSeedfillBinary(nullptr, seed.get(), part.get(), 8));
 }
 
+// Whether a line runs around what is inside, without touching it.
+bool is_hollow(const Picture& part, int wall) {
+  const Picture line = line_of(part);
+  return line &&
+         Ink(line).part(wall + 1, width(part) - wall - 1, wall + 1, height(part) - wall - 1) <= kTicked;
+}
+
 bool has_four_sides(const Ink& ink, int w, int h, int wall) {
   return ink.across(0, w, 0, wall) >= kCovered && ink.across(0, w, h - wall, h) >= kCovered &&
          ink.down(0, wall, 0, h) >= kCovered && ink.down(w - wall, w, 0, h) >= kCovered;
@@ -157,7 +164,7 @@ class Shapes {
     const bool circle = !square && high <= kRound * low && is_circle(ink, w, h);
     if (!square && !circle) return std::nullopt;
     const float inside = ink.part(wall + 1, w - wall - 1, wall + 1, h - wall - 1);
-    if (inside > kSolid || !stands_alone(piece, circle)) return std::nullopt;
+    if ((inside > kSolid && !is_hollow(part, wall)) || !stands_alone(piece, circle)) return std::nullopt;
     return CheckBox{piece, inside > kTicked};
   }
 
