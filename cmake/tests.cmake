@@ -76,7 +76,7 @@ function(millrace_gtest_runs name label prefix filter)
   foreach(quarter RANGE 3)
     add_test(NAME ${prefix}${name}.${quarter}
              COMMAND ${MILLRACE_IN_OWN_SESSION} $<TARGET_FILE:${name}> --gtest_filter=${filter})
-    set_tests_properties(${prefix}${name}.${quarter} PROPERTIES LABELS "${labels}" TIMEOUT 900 ${properties}
+    set_tests_properties(${prefix}${name}.${quarter} PROPERTIES LABELS "${labels}" TIMEOUT 600 ${properties}
       ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${quarter}")
   endforeach()
   gtest_discover_tests(${name} TEST_PREFIX "${prefix}" TEST_FILTER "${filter}" TEST_LIST ${prefix}${name}_tests
@@ -172,7 +172,7 @@ if(NOT MILLRACE_SANITIZE)
                COMMAND ${MILLRACE_IN_OWN_SESSION} ${CMAKE_SOURCE_DIR}/scripts/pytest ${file}
                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
       # The longest tests start first; short ones fill the remaining time at the end.
-      set_tests_properties(${suite}.${stem} PROPERTIES LABELS ${suite} TIMEOUT 1200 COST ${MILLRACE_COST_${suite}}
+      set_tests_properties(${suite}.${stem} PROPERTIES LABELS ${suite} TIMEOUT 600 COST ${MILLRACE_COST_${suite}}
                            PROCESSORS ${MILLRACE_SHARES_${suite}} ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
     endforeach()
   endforeach()

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include <simdjson.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include "platform/base/bytes.h"
@@ -20,6 +23,43 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+// The parser makes broken text of what follows one (yaml-cpp 0.7). YAML 1.2 §5.1 allows none of them.
+std::string::const_iterator control_character(const std::string& text) {
+  return std::ranges::find_if(
+      text, [](unsigned char c) { return (c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7F; });
+}
+
+// Notes where a document begins, and ignores its contents.
+class DocumentStart : public YAML::EventHandler {
+ public:
+  const YAML::Mark& mark() const { return mark_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+  }
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark mark_;
+};
+
+// Where the text goes on after its first document. YAML::LoadAll is no way to find out: after malformed text
+// such as a comma it never returns (yaml-cpp's issue 1040).
+std::optional<YAML::Mark> second_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStart start;
+  if (!parser.HandleNextDocument(start) || !parser.HandleNextDocument(start)) return std::nullopt;
+  return start.mark();
 }
 
 }  // namespace
@@ -37,12 +77,16 @@ class ConfigReader {
                                          ", the limit of a configuration file");
     }
     if (!simdjson::validate_utf8(text)) return add(sources_.file_name, "the file is not UTF-8");
+    if (const auto at = control_character(text); at != text.end()) {
+      const auto line = 1 + std::count(text.begin(), at, '\n');
+      return add(sources_.file_name + ":" + std::to_string(line),
+                 "a control character, which YAML does not allow");
+    }
     try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-      if (documents.size() > 1)
-        return add(place(documents[1]), "a second YAML document begins here; the file must have one");
-      if (documents.empty() || documents[0].IsNull()) return;
-      const YAML::Node& root = documents[0];
+      const YAML::Node root = YAML::Load(text);
+      if (const auto mark = second_document(text))
+        return add(place(*mark), "a second YAML document begins here; the file must have one");
+      if (root.IsNull()) return;
       if (!root.IsMap()) return add(place(root), "the file must be a map of settings");
       take_map(root, "");
     } catch (const YAML::Exception& problem) {

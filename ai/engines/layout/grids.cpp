@@ -71,10 +71,6 @@ bool drawn_across(const std::vector<Box>& rules, float x, float y, float near) {
   });
 }
 
-Box united(const Box& a, const Box& b) {
-  return {std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)};
-}
-
 using Texts = std::vector<std::vector<std::string>>;
 
 // The text of a cell between its sides.

@@ -126,10 +126,6 @@ void extend(const std::vector<TextLine>& lines, float letters, Rows& rows) {
   }
 }
 
-Box united_box(const Box& a, const Box& b) {
-  return {std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)};
-}
-
 bool overlap(const Box& a, const Box& b) { return a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1; }
 
 // Unites the regions that overlap.
@@ -139,7 +135,7 @@ void unite(std::vector<TableRegion>& regions) {
     for (std::size_t i = 0; i < regions.size(); ++i) {
       for (std::size_t k = regions.size(); k-- > i + 1;) {
         if (!overlap(regions[i].box, regions[k].box)) continue;
-        regions[i].box = united_box(regions[i].box, regions[k].box);
+        regions[i].box = united(regions[i].box, regions[k].box);
         regions[i].columns.insert(regions[i].columns.end(), regions[k].columns.begin(),
                                   regions[k].columns.end());
         regions.erase(regions.begin() + static_cast<std::ptrdiff_t>(k));

@@ -377,8 +377,9 @@ class OpenTableReader {
     std::vector<Box> rules;
     const float below = frame_.ys.size() > 2 ? frame_.ys[1] : frame_.ys[0];
     std::ranges::copy_if(across_, std::back_inserter(rules), [&](const Box& rule) {
-      return rule.middle_y() > top && rule.middle_y() < below && rule.x0 > frame_.x0 - letters_ &&
-             rule.x1 < frame_.x1 + letters_ && rule.width() < kProseWidth * (frame_.x1 - frame_.x0);
+      return rule.middle_y() > top && rule.middle_y() < below - kBin * letters_ &&
+             rule.x0 > frame_.x0 - letters_ && rule.x1 < frame_.x1 + letters_ &&
+             rule.width() < kProseWidth * (frame_.x1 - frame_.x0);
     });
     return rules;
   }

@@ -10,7 +10,11 @@ namespace {
 
 // In letter heights.
 constexpr float kSameExtent = 1;  // how far the ends of the rules of a table may lie apart: noise breaks them
-constexpr float kRuleMin = 7;     // length of a rule
+constexpr float kSameExtentOfWidth = 0.04F;  // the same, of the width of a rule; the larger bound counts
+constexpr float kBreakMost = 0.8F;           // between two pieces of a rule that noise breaks
+constexpr float kRuleMin = 7;                // length of a rule
+constexpr float kPieceMin = 2;               // of a piece of a rule
+constexpr float kSameHeight = 0.25F;
 constexpr std::size_t kRulesPerPage = 400;
 
 // Whether lines between two rules may be rows of a table, not a line of prose or nothing.
@@ -22,6 +26,24 @@ bool are_tabular(const std::vector<TextLine>& lines, const TableFrame& frame) {
     if (line.chunks.size() == 1 && first.x1 - first.x0 > kProseWidth * (frame.x1 - frame.x0)) return false;
   }
   return several;
+}
+
+// Rules whose pieces noise has parted.
+std::vector<Box> joined_rules(std::vector<Box> pieces, float letters) {
+  std::ranges::sort(pieces, {}, &Box::x0);
+  std::vector<Box> rules;
+  for (const Box& piece : pieces) {
+    const auto rule = std::ranges::find_if(rules, [&](const Box& each) {
+      return std::abs(each.middle_y() - piece.middle_y()) < kSameHeight * letters &&
+             piece.x0 - each.x1 < kBreakMost * letters;
+    });
+    if (rule == rules.end()) {
+      rules.push_back(piece);
+    } else {
+      *rule = united(*rule, piece);
+    }
+  }
+  return rules;
 }
 
 // Adds the frames of rules that have one extent.
@@ -70,14 +92,16 @@ Words words_between(const PageText& page, const TableFrame& frame, float top, fl
 
 std::vector<TableFrame> table_frames(std::vector<Box> rules, const PageText& page, float letters) {
   std::vector<TableFrame> frames;
-  std::erase_if(rules, [=](const Box& rule) { return rule.width() < kRuleMin * letters; });
+  std::erase_if(rules, [=](const Box& rule) { return rule.width() < kPieceMin * letters; });
   if (rules.size() > kRulesPerPage) return frames;
+  rules = joined_rules(std::move(rules), letters);
+  std::erase_if(rules, [=](const Box& rule) { return rule.width() < kRuleMin * letters; });
   std::ranges::sort(rules, {}, &Box::y0);
   while (!rules.empty()) {
     const Box first = rules.front();
+    const float same = std::max(kSameExtent * letters, kSameExtentOfWidth * first.width());
     const auto other = [&](const Box& rule) {
-      return std::abs(rule.x0 - first.x0) > kSameExtent * letters ||
-             std::abs(rule.x1 - first.x1) > kSameExtent * letters;
+      return std::abs(rule.x0 - first.x0) > same || std::abs(rule.x1 - first.x1) > same;
     };
     const auto rest = std::stable_partition(rules.begin(), rules.end(), other);
     add_frames({rest, rules.end()}, page, letters, frames);

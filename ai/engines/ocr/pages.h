@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,11 @@ struct Box {
   float middle_x() const { return (x0 + x1) / 2; }
   float middle_y() const { return (y0 + y1) / 2; }
 };
+
+// The smallest box around both.
+inline Box united(const Box& a, const Box& b) {
+  return {std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)};
+}
 
 // Orientation of a word on the page: upright, read upwards, read downwards, upside down.
 enum class Orientation : std::uint8_t { kNone, kUp, kDown, kOver };

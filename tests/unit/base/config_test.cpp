@@ -135,7 +135,11 @@ TEST(Config, EveryMistakeOfTheFileNamesItsLineAndTheWayOut) {
       {"listen: [a\n", "m.yaml:1", "not YAML: the list that begins in line 1 has no `]`"},
       {"listen: \xff\n", "m.yaml", "the file is not UTF-8"},
       {"- a\n", "m.yaml:1", "the file must be a map of settings"},
-      {"mock: true\n---\nlisten: 127.0.0.1:9\n", "m.yaml:3", "a second YAML document begins here"},
+      {"mock: true\n---\nlisten: 127.0.0.1:9\n", "m.yaml:2", "a second YAML document begins here"},
+      {std::string_view("mock: true\nlisten: a\0b\n", 23), "m.yaml:2", "a control character"},
+      {"mock: \"\x01\"\n", "m.yaml:1", "a control character"},
+      {",\n", "m.yaml:1", "a second YAML document begins here"},
+      {"mock: true\n...\n,", "m.yaml:3", "a second YAML document begins here"},
       {"[a]: 1\n", "m.yaml:1", "a key must be a word"},
       {large, "m.yaml", "the file is larger than 4MiB"},
   };

@@ -46,6 +46,13 @@ TEST(OpenTables, ARowEndsWhereTheStepIsWiderThanWithinItsCells) {
   EXPECT_EQ(read(terms(), rules_at({96, 114, 182})), kTerms);
 }
 
+TEST(OpenTables, NoiseMayBreakARule) {
+  std::vector<Box> rules = rules_at({96, 182});
+  rules.push_back({62, 114, 250, 115});
+  rules.push_back({255, 113.5F, 548, 114.5F});
+  EXPECT_EQ(read(terms(), rules), kTerms);
+}
+
 TEST(OpenTables, TheHeadMayStandAboveTheFirstRule) { EXPECT_EQ(read(terms(), rules_at({114, 182})), kTerms); }
 
 TEST(OpenTables, EachTotalBelowTheLastRuleIsARow) {

@@ -90,11 +90,6 @@ bool is_prose_in(const std::vector<Word>& words, const Box& figure) {
   return count >= kProseWords && (covers || long_lines >= kLongLines);
 }
 
-Box around(const Box& one, const Box& other) {
-  return {std::min(one.x0, other.x0), std::min(one.y0, other.y0), std::max(one.x1, other.x1),
-          std::max(one.y1, other.y1)};
-}
-
 bool near(const Box& one, const Box& other) {
   return one.x0 < other.x1 + kLabelGap && other.x0 < one.x1 + kLabelGap && one.y0 < other.y1 + kLabelGap &&
          other.y0 < one.y1 + kLabelGap;
@@ -110,7 +105,7 @@ std::vector<Box> charts_of(const std::vector<Box>& figures) {
       pieces = 0;
       for (const Box& figure : figures) {
         if (!near(chart, figure)) continue;
-        chart = around(chart, figure);
+        chart = united(chart, figure);
         ++pieces;
       }
     }

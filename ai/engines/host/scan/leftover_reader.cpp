@@ -28,11 +28,6 @@ bool is_held(const Box& letter, const Box& by) {
          letter.y0 < by.y1;
 }
 
-Box joined(const Box& one, const Box& other) {
-  return {std::min(one.x0, other.x0), std::min(one.y0, other.y0), std::max(one.x1, other.x1),
-          std::max(one.y1, other.y1)};
-}
-
 bool share_line(const Box& line, const Box& letter) {
   const float common = std::min(line.y1, letter.y1) - std::max(line.y0, letter.y0);
   return 2 * common > std::max(line.height(), letter.height());
@@ -46,7 +41,7 @@ Box end_of(const Leader& leader, const std::vector<Box>& letters) {
     if (!on_line || letter.x0 < leader.box.x1) continue;
     const bool first = end.height() <= 0;
     if (letter.x0 - end.x1 > (first ? kAfterLeader : kNextInLine) * letter.height()) break;
-    end = first ? letter : joined(end, letter);
+    end = first ? letter : united(end, letter);
   }
   return end;
 }
@@ -65,7 +60,7 @@ void add_tall_lines(std::vector<Box> tall, std::vector<Box>& lines) {
     if (home == found.end()) {
       found.push_back({letter});
     } else {
-      home->box = joined(home->box, letter);
+      home->box = united(home->box, letter);
       ++home->letters;
     }
   }
