@@ -24,6 +24,8 @@ constexpr float kBoxesDiffer = 0.25F;  // by which two boxes of a table differ
 constexpr float kBoxesInLine = 0.3F;   // between their middles
 constexpr float kSpelledBoxes = 0.6F;  // boxes closer than this are for the letters of one word
 
+constexpr std::size_t kCellsOfPageMost = 3000;  // more boxes are a drawing
+
 constexpr std::string_view kEmptyBox = "☐", kTickedBox = "☑";
 
 bool lies_in(const Box& word, const Box& box) {
@@ -101,6 +103,7 @@ bool is_named(const Box& box, const std::vector<Word>& words) {
 // is named.
 std::vector<bool> are_cells(const std::vector<CheckBox>& boxes, const std::vector<Word>& words) {
   std::vector<bool> named, cells(boxes.size(), false);
+  if (boxes.size() > kCellsOfPageMost) return cells;
   for (const CheckBox& each : boxes) named.push_back(is_named(each.box, words));
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     const Box& box = boxes[i].box;

@@ -75,7 +75,15 @@ Picture sign_alone(const Picture& gray) {
 
 void read_signs(tesseract::TessBaseAPI& api, const Prepared& page, const RunRecogniser& run, PageText& text) {
   for (const Box& box : page.with_signs) {
-    if (std::ranges::any_of(text.words, [&box](const Word& word) { return stands_in(word, box); })) continue;
+    const auto inside = [&box](const Word& word) { return stands_in(word, box); };
+    const auto is_box = [&box](const CheckBox& each) {
+      return each.box.x0 == box.x0 && each.box.y0 == box.y0;
+    };
+    if (std::ranges::any_of(page.check_boxes, is_box)) {
+      std::erase_if(text.words, inside);  // of a second look at a table: they may be a tick
+    } else if (std::ranges::any_of(text.words, inside)) {
+      continue;
+    }
     const PagePart part = part_of(page, box, kSignLetters);
     const Picture sign = part.gray ? sign_alone(part.gray) : Picture();
     if (!sign) continue;
