@@ -95,6 +95,83 @@ def test_drawn_boxes_of_a_scan_are_found(shared, tmp_path):
     assert all(line in text for line in TICKED), text
 
 
+HEADS = ["never", "rarely", "often", "mostly", "always"]
+QUESTIONS = ["The staff were friendly", "The room was clean and quiet", "We would come again"]
+ANSWERS = [[3], [0], [4]]
+
+
+def survey(box):
+    """Questions with five boxes each, one of which is ticked."""
+
+    def draw(page):
+        page.drawString(60, 740, "What our guests say about the house")
+        for column in range(5):
+            page.drawCentredString(286 + 50 * column, 700, HEADS[column])
+        page.drawString(60, 700, "Question")
+        for number, question in enumerate(QUESTIONS):
+            y = 676 - 24 * number
+            page.drawString(60, y, question)
+            for column in range(5):
+                box(page, f"q{number}{column}", 280 + 50 * column, y - 1, column in ANSWERS[number])
+
+    return draw
+
+
+def drawn_box(page, _, x, y, ticked):
+    page.setLineWidth(0.8)
+    page.setFillGray(0.92)
+    page.rect(x, y, 12, 12, fill=1)
+    page.setFillGray(0)
+    if ticked:
+        page.line(x + 2, y + 2, x + 10, y + 10)
+        page.line(x + 2, y + 10, x + 10, y + 2)
+
+
+def field(page, name, x, y, ticked):
+    page.acroForm.checkbox(name=name, x=x, y=y, size=12, checked=ticked)
+
+
+@pytest.mark.parametrize(("box", "scan"), [(field, False), (drawn_box, False), (drawn_box, True)])
+def test_boxes_in_the_columns_of_a_table_stay(shared, tmp_path, box, scan):
+    document = drawn(survey(box))
+    text = read(shared, scanned(document, tmp_path), "image/png") if scan else read(shared, document)
+    assert f"| Question | {' | '.join(HEADS)} |" in text, text
+    for question, ticked in zip(QUESTIONS, ANSWERS, strict=True):
+        cells = ["[x]" if column in ticked else "[ ]" for column in range(5)]
+        assert f"| {question} | {' | '.join(cells)} |" in text, text
+
+
+def test_letters_and_numbers_in_boxes_and_circles_are_read(shared, tmp_path):
+    def sign(page, x, y, text, around):
+        page.setLineWidth(0.9)
+        if around == "circle":
+            page.circle(x, y + 4, 8.5)
+        else:
+            page.rect(x - 9, y - 5, 18, 18)
+        page.drawCentredString(x, y, text)
+
+    def draw(page):
+        page.drawString(60, 740, "How to change the filter of the machine")
+        for number, line in enumerate(["Switch off the machine.", "Remove the cover.", "Take out the filter."]):
+            sign(page, 70, 700 - 28 * number, str(number + 1), "circle")
+            page.drawString(90, 700 - 28 * number, line)
+        page.drawString(60, 610, "Press")
+        sign(page, 110, 610, "F", "box")
+        page.drawString(128, 610, "twice and then key")
+        sign(page, 250, 610, "12", "box")
+        page.drawString(60, 580, "The capital of Norway is")
+        for number, letter in enumerate("ABCD"):
+            sign(page, 230 + 40 * number, 580, letter, "circle")
+        sign(page, 70, 550, "", "box")
+        page.line(64, 548, 76, 560)
+        page.line(64, 560, 76, 548)
+        page.drawString(90, 550, "I have read this page")
+
+    text = read(shared, scanned(drawn(draw), tmp_path), "image/png")
+    for line in ["1 Switch off the machine.", "3 Take out the filter.", "Press F ", "key 12", "The capital of Norway is A B C D", "[x] I have read this page"]:
+        assert line in text, text
+
+
 @pytest.mark.parametrize("dpi", [150, 200, 300])
 def test_shapes_without_text_are_no_letters(shared, tmp_path, dpi):
     def draw(page):

@@ -68,6 +68,14 @@ def test_code_and_numbers_are_left_alone(shared):
     assert all(word in plain for line in lines for word in line.split()), page["markdown"]
 
 
+def test_a_picture_that_shows_few_of_the_words_keeps_the_text_and_says_so(shared):
+    lines = [*SOUND, "", "", "~All rights are reserved", *GARBLED[1:], *GARBLED[1:]]
+    page = page_of(shared, misread_pdf(lines, MEANINGS["moved down"], hidden=GARBLED))
+    plain = page["markdown"].replace("\\", "")
+    assert "".join(chr(ord(letter) - 29) for letter in "mill") in plain, page["markdown"]
+    assert [warning["code"] for warning in page["warnings"]] == ["unsure"]
+
+
 def test_a_picture_that_shows_nothing_keeps_the_text_and_says_so(shared):
     page = page_of(shared, misread_pdf([*SOUND, "", "", *GARBLED], MEANINGS["moved down"], visible=False))
     assert SOUND[0] in page["markdown"]

@@ -36,9 +36,10 @@ def tiny_pdf_of(size, *pages):
     return document
 
 
-def misread_pdf(lines, meaning, visible=True):
+def misread_pdf(lines, meaning, visible=True, hidden=()):
     """A page of lines of Helvetica. Those that begin with `~` are drawn alike, but in a font whose ToUnicode map gives
-    `meaning(code)` for each code, so that readers of text layers find no language. They may be invisible."""
+    `meaning(code)` for each code, so that readers of text layers find no language. They are invisible
+    if `visible` is false, or for those that are `hidden`."""
     pairs = "\n".join(f"<{code:02x}> <{meaning(code):04x}>" for code in range(33, 127))
     cmap = (
         "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /M def /CMapType 2 def\n"
@@ -47,7 +48,7 @@ def misread_pdf(lines, meaning, visible=True):
     stream = b""
     for number, line in enumerate(lines):
         font, text = ("F2", line[1:]) if line.startswith("~") else ("F1", line)
-        mode = 0 if visible or font == "F1" else 3
+        mode = 3 if line in hidden or (font == "F2" and not visible) else 0
         escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
         stream += f"BT {mode} Tr /{font} 12 Tf 72 {720 - 16 * number} Td ({escaped}) Tj ET\n".encode("cp1252")
     font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding "

@@ -6,6 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/rows.h"
+
 namespace millrace::engines {
 namespace {
 
@@ -15,6 +18,13 @@ constexpr float kIntoLetter = 0.3F;  // a box may reach into the white of a lett
 constexpr float kHighMost = 3;       // a larger box is a frame
 constexpr float kSpace = 0.3F;
 constexpr float kReachMost = 1;
+constexpr float kHeadOfBoxes = 2.5F;  // from a head to the first box of its column
+// Of the side of a box.
+constexpr float kBoxesDiffer = 0.25F;  // by which two boxes of a table differ
+constexpr float kBoxesInLine = 0.3F;   // between their middles
+constexpr float kSpelledBoxes = 0.6F;  // boxes closer than this are for the letters of one word
+
+constexpr std::size_t kCellsOfPageMost = 3000;  // more boxes are a drawing
 
 constexpr std::string_view kEmptyBox = "☐", kTickedBox = "☑";
 
@@ -23,10 +33,14 @@ bool lies_in(const Box& word, const Box& box) {
          word.middle_y() < box.y1;
 }
 
-// Whether a word is a sign that ticks a box, or a box that is known already.
-bool is_tick(std::string_view word) {
+// Whether a word is a sign that ticks a box, or a box that is known already. A recogniser reads a tick as
+// letters or marks.
+bool is_tick(std::string_view word, bool recognised) {
   constexpr std::array<std::string_view, 16> kTicks{"x", "X", "✓", "✔", "✕", "✖", "✗", "✘",
                                                     "×", "•", "●", "■", "☑", "☒", "☐", "*"};
+  constexpr std::array<std::string_view, 3> kReadings{"v", "V", "y"};
+  if (recognised && (!has_letter_or_digit(word) || std::ranges::find(kReadings, word) != kReadings.end()))
+    return true;
   return std::ranges::find(kTicks, word) != kTicks.end();
 }
 
@@ -40,45 +54,141 @@ float distance(const Box& box, const Word& word, bool right) {
   return beside && near ? gap : INFINITY;
 }
 
-// The word to the right of the box, or else to the left.
-Word* text_beside(const Box& box, std::vector<Word>& words) {
-  for (const bool right : {true, false}) {
-    const auto nearest =
-        std::ranges::min_element(words, {}, [&](const Word& word) { return distance(box, word, right); });
-    if (nearest != words.end() && std::isfinite(distance(box, *nearest, right))) return &*nearest;
-  }
-  return nullptr;
+// The nearest word on one side of the box.
+Word* nearest_word(const Box& box, std::vector<Word>& words, bool right) {
+  const auto nearest =
+      std::ranges::min_element(words, {}, [&](const Word& word) { return distance(box, word, right); });
+  return nearest != words.end() && std::isfinite(distance(box, *nearest, right)) ? &*nearest : nullptr;
 }
 
-}  // namespace
+// The word to the right of the box, or else to the left. A bar between two choices is none.
+Word* text_beside(const Box& box, PageText& page) {
+  Word* right = nearest_word(box, page.words, true);
+  Word* left = nearest_word(box, page.words, false);
+  const auto is_bar = [](const Word* word) { return word != nullptr && word->text == "|"; };
+  if (is_bar(right) && left != nullptr) return is_bar(left) ? right : left;
+  // So a recogniser reads an I that stands alone.
+  if (is_bar(right) && page.recognised) right->text = "I";
+  return right != nullptr ? right : left;
+}
 
-void add_check_boxes(std::vector<CheckBox> boxes, std::vector<Word>& words) {
-  // A frame around other text is none.
-  std::erase_if(boxes, [&words](const CheckBox& each) {
-    return std::ranges::any_of(words, [&each](const Word& word) {
-      return !word.figure && lies_in(word.box, each.box) && !is_tick(word.text);
+bool names_a_box(std::string_view text) {
+  return has_letter_or_digit(text) && text.find_first_not_of("0123456789.,:-+%") != std::string_view::npos;
+}
+
+bool are_same_size(const Box& one, const Box& other) {
+  return std::abs(one.width() - other.width()) < kBoxesDiffer * one.width() &&
+         std::abs(one.height() - other.height()) < kBoxesDiffer * one.height();
+}
+
+// The distance of two boxes on one line; infinite: they are not.
+float gap_on_line(const Box& one, const Box& other) {
+  if (std::abs(one.middle_y() - other.middle_y()) > kBoxesInLine * one.height()) return INFINITY;
+  return std::max(one.x0, other.x0) - std::min(one.x1, other.x1);
+}
+
+// Whether a text stands in the line of a box, or a head above it.
+bool is_named(const Box& box, const std::vector<Word>& words) {
+  return std::ranges::any_of(words, [&box](const Word& word) {
+    const float letters = word.box.height();
+    if (word.figure || word.turn != Orientation::kNone || box.height() > kHighMost * letters) return false;
+    const bool on_line = box.middle_y() > word.box.y0 && box.middle_y() < word.box.y1;
+    const bool above = word.box.x0 < box.x1 && word.box.x1 > box.x0 && word.box.y1 < box.middle_y() &&
+                       box.y0 - word.box.y1 < kHeadOfBoxes * letters;
+    return above || (on_line && names_a_box(word.text));
+  });
+}
+
+// Whether the boxes are cells of a table: they share a line or a column with each other, and one of the two
+// is named.
+std::vector<bool> are_cells(const std::vector<CheckBox>& boxes, const std::vector<Word>& words) {
+  std::vector<bool> named, cells(boxes.size(), false);
+  if (boxes.size() > kCellsOfPageMost) return cells;
+  for (const CheckBox& each : boxes) named.push_back(is_named(each.box, words));
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const Box& box = boxes[i].box;
+    for (std::size_t k = 0; k < boxes.size(); ++k) {
+      const Box& other = boxes[k].box;
+      if (i == k || !are_same_size(box, other)) continue;
+      const float gap = gap_on_line(box, other);
+      const bool below = std::abs(box.middle_x() - other.middle_x()) < kBoxesInLine * box.width();
+      if ((below || std::isfinite(gap)) && (named[i] || named[k])) cells[i] = true;
+      if (gap > kSpelledBoxes * box.width()) continue;
+      cells[i] = false;
+      break;
+    }
+  }
+  return cells;
+}
+
+// The word of a box without a text beside it: as high as the text of its line, or as the letters of the page.
+Word word_of_cell(const Box& box, const std::vector<Word>& words, float letters) {
+  const Word* nearest = nullptr;
+  const auto away = [&box](const Word& word) { return std::abs(word.box.middle_x() - box.middle_x()); };
+  for (const Word& word : words) {
+    if (word.figure || word.turn != Orientation::kNone) continue;
+    if (box.middle_y() <= word.box.y0 || box.middle_y() >= word.box.y1) continue;
+    if (box.height() > kHighMost * word.box.height()) continue;
+    if (nearest == nullptr || away(word) < away(*nearest)) nearest = &word;
+  }
+  if (nearest == nullptr)
+    return {{box.x0, box.middle_y() - letters / 2, box.x1, box.middle_y() + letters / 2}, {}};
+  Word word{{box.x0, nearest->box.y0, box.x1, nearest->box.y1}, {}};
+  word.line = nearest->line;
+  return word;
+}
+
+Word word_beside(const Box& box, const Word& text) {
+  // A box reaches to its text, so that no column ends between them.
+  const float end = std::max(
+      box.x1, std::min(text.box.x0 - kSpace * text.box.height(), box.x1 + kReachMost * text.box.height()));
+  Word word{{box.x0, text.box.y0, end, text.box.y1}, {}};
+  word.line = text.line;
+  return word;
+}
+
+float letters_beside(const PageText& page, const Box& box) {
+  Words words;
+  for (const Word& word : page.words) {
+    if (!word.figure) words.push_back(&word);
+  }
+  return words.empty() ? box.height() : body_letters(words);
+}
+
+// Takes out the boxes that are frames around other text. Ticks those with a sign in them, and takes the sign.
+void take_signs(std::vector<CheckBox>& boxes, PageText& page) {
+  std::erase_if(boxes, [&page](const CheckBox& each) {
+    return std::ranges::any_of(page.words, [&](const Word& word) {
+      return !word.figure && lies_in(word.box, each.box) && !is_tick(word.text, page.recognised);
     });
   });
   for (CheckBox& each : boxes) {
     const auto inside = [&each](const Word& word) { return !word.figure && lies_in(word.box, each.box); };
-    const auto ticks = [&](const Word& word) { return inside(word) && word.text != kEmptyBox; };
-    each.ticked = each.ticked || std::ranges::any_of(words, ticks);
-    std::erase_if(words, inside);
+    const auto ticks = [&](const Word& word) {
+      return !page.recognised && inside(word) && word.text != kEmptyBox;  // a picture shows the tick itself
+    };
+    each.ticked = each.ticked || std::ranges::any_of(page.words, ticks);
+    std::erase_if(page.words, inside);
   }
+}
+
+}  // namespace
+
+void add_check_boxes(std::vector<CheckBox> boxes, PageText& page) {
+  take_signs(boxes, page);
+  if (boxes.empty()) return;
   std::vector<Word> added;
-  for (const CheckBox& each : boxes) {
-    Word* text = text_beside(each.box, words);
-    if (text == nullptr) continue;
-    if (text->text == "|") text->text = "I";  // so a recogniser reads it where it stands alone
-    // A box reaches to its text, so that no column ends between them.
-    const float end = std::max(each.box.x1, std::min(text->box.x0 - kSpace * text->box.height(),
-                                                     each.box.x1 + kReachMost * text->box.height()));
-    Word word{{each.box.x0, text->box.y0, end, text->box.y1},
-              std::string(each.ticked ? kTickedBox : kEmptyBox)};
-    word.line = text->line;
+  const std::vector<bool> cells = are_cells(boxes, page.words);
+  const float letters = letters_beside(page, boxes.front().box);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const CheckBox& each = boxes[i];
+    const Word* text = text_beside(each.box, page);
+    if (text == nullptr && !each.button && !cells[i]) continue;
+    Word word = text != nullptr ? word_beside(each.box, *text) : word_of_cell(each.box, page.words, letters);
+    word.text = each.ticked ? kTickedBox : kEmptyBox;
     added.push_back(std::move(word));
   }
-  words.insert(words.end(), added.begin(), added.end());
+  page.words.insert(page.words.end(), added.begin(), added.end());
 }
 
 std::string with_plain_check_boxes(std::string markdown) {

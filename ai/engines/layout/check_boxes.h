@@ -10,12 +10,14 @@ namespace millrace::engines {
 struct CheckBox {
   Box box;
   bool ticked = false;
+  bool button = false;  // a field of a form, not a drawing
 };
 
-// Adds the boxes that stand beside a word as words "☐" and "☑"; others are left out. A sign inside of a box,
-// such as "x", ticks it and is no word any more; around other text it is a frame. Both arguments use the same
-// units.
-void add_check_boxes(std::vector<CheckBox> boxes, std::vector<Word>& words);
+// Adds boxes as words "☐" and "☑": buttons, boxes beside a word, and boxes that are the cells of a table,
+// which share a line or a column with each other. Other drawn boxes are left out. A sign inside of a box,
+// such as "x", ticks it and is no word any more; around other text it is a frame. `boxes`: in the units of
+// the page.
+void add_check_boxes(std::vector<CheckBox> boxes, PageText& page);
 
 // Replaces ☐ by "[ ]", ☑ and ☒ by "[x]", which is how markdown writes a box to tick. One that would begin a
 // link or a definition stays.

@@ -175,8 +175,9 @@ void replace_words(const Grid& grid, const Texts& cells, PageText& page) {
 
 bool is_drawing(const Grid& grid, const std::vector<Word>& words) {
   const auto all = std::ranges::count_if(words, [&](const Word& word) { return is_in(grid, word); });
-  const auto good = std::ranges::count_if(
-      words, [&](const Word& word) { return is_in(grid, word) && has_letter_or_digit(word.text); });
+  const auto good = std::ranges::count_if(words, [&](const Word& word) {
+    return is_in(grid, word) && (has_letter_or_digit(word.text) || is_content_symbol(word.text));
+  });
   return all == 0 || 2 * good < all;
 }
 

@@ -41,6 +41,42 @@ constexpr std::array<Frequent, 16> kFrequent{{
     {{"ron", "Romanian"}, " de la nu este cu un pe care din se mai sau sunt ca "},
 }};
 
+// A script by Tesseract's name, and the languages that are written in it; first the most frequent one.
+struct ScriptLanguages {
+  std::string_view script, languages;
+};
+constexpr std::string_view kJapanese = "jpn jpn_vert script/Japanese script/Japanese_vert";
+constexpr std::string_view kKorean = "kor kor_vert script/Hangul script/Hangul_vert";
+constexpr std::array<ScriptLanguages, 19> kScripts{
+    {{"Cyrillic", "rus ukr bel bul srp mkd kaz kir mon tat tgk uzb_cyrl aze_cyrl script/Cyrillic"},
+     {"Greek", "ell grc script/Greek"},
+     {"Arabic", "ara fas urd pus snd uig script/Arabic"},
+     {"Hebrew", "heb yid script/Hebrew"},
+     {"Han",
+      "chi_sim chi_tra chi_sim_vert chi_tra_vert jpn jpn_vert script/HanS script/HanT script/HanS_vert "
+      "script/HanT_vert script/Japanese script/Japanese_vert"},
+     {"Japanese", kJapanese},
+     {"Hiragana", kJapanese},
+     {"Katakana", kJapanese},
+     {"Korean", kKorean},
+     {"Hangul", kKorean},
+     {"Thai", "tha script/Thai"},
+     {"Devanagari", "hin mar nep san script/Devanagari"},
+     {"Bengali", "ben asm script/Bengali"},
+     {"Tamil", "tam script/Tamil"},
+     {"Telugu", "tel script/Telugu"},
+     {"Kannada", "kan script/Kannada"},
+     {"Malayalam", "mal script/Malayalam"},
+     {"Georgian", "kat kat_old script/Georgian"},
+     {"Armenian", "hye script/Armenian"}}};
+
+// Languages that are not written in Latin letters, by Tesseract's names; a space around each.
+constexpr std::string_view kNotLatin =
+    " amh ara asm aze_cyrl bel ben bod bul chi_sim chi_sim_vert chi_tra chi_tra_vert chr div dzo ell equ fas "
+    "grc guj heb hin hye iku jpn jpn_vert kan kat kat_old kaz khm kir kor kor_vert lao mal mar mkd mon mya "
+    "nep "
+    "ori osd pan pus rus san sin snd srp syr tam tat tel tgk tha tir uig ukr urd uzb_cyrl yid ";
+
 // In small letters, without the marks around it; empty: it is no word of ASCII letters.
 std::string plain_word(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -61,9 +97,36 @@ bool is_set(std::string_view code, std::string_view set) {
   return false;
 }
 
+// Whether one of the languages has Latin letters and unknown words: the text may be in it.
+bool has_unknown(std::string_view set) {
+  for (std::size_t at = 0; at < set.size();) {
+    const std::size_t end = std::min(set.find('+', at), set.size());
+    const std::string_view code = set.substr(at, end - at);
+    const bool known =
+        std::ranges::any_of(kFrequent, [code](const Frequent& each) { return each.language.code == code; });
+    const bool other_script = kNotLatin.find(" " + std::string(code) + " ") != std::string_view::npos;
+    if (!known && !other_script) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
 }  // namespace
 
+std::optional<Language> other_script(std::string_view script, std::string_view set) {
+  const auto found = std::ranges::find(kScripts, script, &ScriptLanguages::script);
+  if (found == kScripts.end()) return std::nullopt;
+  std::string_view left = found->languages;
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(' '), left.size());
+    if (is_set(left.substr(0, end), set)) return std::nullopt;
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return Language{found->languages.substr(0, found->languages.find(' ')), found->script};
+}
+
 std::optional<Language> other_language(const PageText& page, std::string_view set) {
+  if (has_unknown(set)) return std::nullopt;
   std::array<std::size_t, kFrequent.size()> counts{};
   std::array<std::set<std::size_t>, kFrequent.size()> different;
   std::size_t words = 0;

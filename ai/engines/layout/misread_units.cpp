@@ -74,9 +74,14 @@ std::optional<bool> ends_in_unit(std::string_view text, const std::vector<Box>& 
   if (digits.size() < 2 || digits_in(number) != digits.size() || !is_decimal_digit(number.back()))
     return std::nullopt;
   const Box& last = digits.back();
-  float bottom = 0;
-  for (std::size_t i = 0; i + 1 < digits.size(); ++i) bottom = std::max(bottom, digits[i].y1);
-  if (last.y1 - bottom > kBelowDigits * digit_height(digits)) return true;
+  float bottom = 0, top = 0;
+  for (std::size_t i = 0; i + 1 < digits.size(); ++i) {
+    bottom = std::max(bottom, digits[i].y1);
+    top = std::max(top, digits[i].y0);
+  }
+  const float least = kBelowDigits * digit_height(digits);
+  // An old-style 9 reaches below the line too, but is as high as a 1 or a 2.
+  if (last.y1 - bottom > least && last.y0 - top > least) return true;
   const bool marked =
       std::ranges::any_of(marks, [&](const NumberMark& mark) { return mark.digits + 1 == digits.size(); });
   return !marked && is_apart(digits);

@@ -22,8 +22,9 @@ bool ends_in_digit(std::string_view text, char digit);
 // The unit that is read as this digit.
 char unit_like(char digit);
 
-// Whether the last glyph of a number stands apart, or reaches below the others as a g does. nullopt: the
-// glyphs are not those of the text. `digits`: the components that are as tall as digits, from left to right.
+// Whether the last glyph of a number stands apart, or lies lower than the others as a g does, at its top too.
+// nullopt: the glyphs are not those of the text. `digits`: the components that are as tall as digits, from
+// left to right.
 std::optional<bool> ends_in_unit(std::string_view text, const std::vector<Box>& digits,
                                  const std::vector<NumberMark>& marks);
 // Whether a gap before the last glyph is a space.

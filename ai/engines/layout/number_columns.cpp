@@ -217,7 +217,7 @@ std::vector<NumberColumn> misread_columns(const std::vector<TextLine>& lines, fl
       const Chunk& chunk = line.chunks[k];
       const std::string text = chunk.row.text();
       const bool number = is_like_number(text);
-      if (begins_item(line, k) || !(number || begins_like_number(text))) continue;
+      if (is_list_marker(text) || !(number || begins_like_number(text))) continue;
       const auto holds = [&](const NumberColumn& column) { return is_cell_of(column, i, chunk); };
       if (std::ranges::any_of(known, holds)) continue;
       add_number(i, lines, chunk, number, letters, columns);

@@ -49,6 +49,10 @@ RegionReader::RegionReader(const PageMetrics& metrics, std::vector<Row> rows, fl
       return word->figure ? text.find("\\*") != std::string::npos : text.size() > 1 && text.ends_with('*');
     });
   });
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (begins_with_asterisk(i)) asterisks_.push_back(row(i).box.x0);
+  }
+  std::ranges::sort(asterisks_);
 }
 
 std::vector<Block> RegionReader::read() {
@@ -353,12 +357,18 @@ std::string plain_number(const std::string& marker) {
 
 }  // namespace
 
-// Whether the row is a note to a word that ends with an asterisk, and no item among others.
+bool RegionReader::begins_with_asterisk(std::size_t i) const {
+  return !row(i).figure() && row(i).words[0]->text == "*";
+}
+
+// Whether the row is a note to a word that ends with an asterisk, and no item among others: no other row
+// begins with an asterisk at the same place.
 bool RegionReader::is_note_mark(std::size_t i) const {
-  const auto begins = [this](std::size_t k) { return !row(k).figure() && row(k).words[0]->text == "*"; };
-  const bool above = i > 0 && begins(i - 1) && gap_above(i) < kParagraphGap;
-  const bool below = i + 1 < rows_.size() && begins(i + 1) && gap_above(i + 1) < kParagraphGap;
-  return has_asterisk_ && begins(i) && !above && !below;
+  if (!has_asterisk_ || !begins_with_asterisk(i)) return false;
+  const float near = kSamePlace * metrics_.letters, x = row(i).box.x0;
+  const auto from = std::ranges::lower_bound(asterisks_, x - near),
+             to = std::ranges::upper_bound(asterisks_, x + near);
+  return to - from < 2;
 }
 
 std::optional<std::string> RegionReader::item_marker(std::size_t i) const {

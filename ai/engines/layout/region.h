@@ -68,6 +68,7 @@ class RegionReader {
   bool heading_by_place(std::size_t i) const;
   int heading_level(std::size_t i) const;
   bool heading_goes_on(std::size_t i) const;
+  bool begins_with_asterisk(std::size_t i) const;
   bool is_note_mark(std::size_t i) const;
   std::optional<std::string> item_marker(std::size_t i) const;
   bool marked_like_neighbour(std::size_t i) const;
@@ -92,7 +93,8 @@ class RegionReader {
   Box box_;
   float right_edge_;
   bool first_on_page_;
-  bool has_asterisk_ = false;  // at the end of a word: notes begin with one
+  bool has_asterisk_ = false;     // at the end of a word: notes begin with one
+  std::vector<float> asterisks_;  // where the rows begin that begin with one, in ascending order
   std::size_t next_ = 0;
   std::vector<float> list_indents_;
   std::vector<Block> blocks_;

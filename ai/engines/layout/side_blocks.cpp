@@ -69,13 +69,20 @@ bool is_like_column(const std::vector<std::string>& lines) {
                      [&](const std::string& line) { return shape_of(line) == shape; });
 }
 
-// Names and places have several words in some line.
-bool is_of_single_words(const Texts& cells) {
-  return cells.size() >= kSignatureRows && std::ranges::all_of(cells, [](const auto& row) {
-           return std::ranges::all_of(row, [](const std::string& cell) {
-             return !cell.empty() && cell.find(' ') == std::string::npos;
-           });
-         });
+bool is_single_word(const std::string& cell) { return !cell.empty() && cell.find(' ') == std::string::npos; }
+
+bool is_single_capitalized_word(const std::string& cell) {
+  return is_single_word(cell) && starts_afresh(cell);
+}
+
+// Names and places have several words in some line; a column of single words names what is beside it. Of more
+// than two rows, words without capitals may be bullets that were misread.
+bool has_column_of_names(const Texts& cells) {
+  const auto is_name = cells.size() < kSignatureRows ? is_single_word : is_single_capitalized_word;
+  for (std::size_t column = 0; column < cells.front().size(); ++column) {
+    if (std::ranges::all_of(cells, [&](const auto& row) { return is_name(row[column]); })) return true;
+  }
+  return std::ranges::all_of(cells, [](const auto& row) { return std::ranges::all_of(row, is_single_word); });
 }
 
 bool are_blocks(const Texts& cells) {
@@ -88,7 +95,7 @@ bool are_blocks(const Texts& cells) {
     any_digit = any_digit || std::ranges::any_of(lines, has_a_digit);
   }
   const bool is_signature =
-      columns == 2 && cells.size() <= kSignatureRows && !any_digit && !is_of_single_words(cells);
+      columns == 2 && cells.size() <= kSignatureRows && !any_digit && !has_column_of_names(cells);
   const bool beside_labels =
       columns == 2 && cells.size() <= kSignatureRows + 1 &&
       std::ranges::any_of(cells, [](const auto& row) { return row[1].find(": ") != std::string::npos; });

@@ -167,7 +167,8 @@ constexpr std::size_t kRowsAboveMax = 8;  // rows close above a table that do no
 constexpr float kPitchMax = 2.6F;         // rows further apart do not belong together …
 constexpr float kEvenMax = 5;             // … unless their distances are even
 constexpr float kEvenBy = 0.15F;
-constexpr float kFilledRows = 0.6F;  // minimum fraction of rows with two or more cells
+constexpr std::size_t kCloseMin = 2;  // rows close to the row above, before a wide step begins a table
+constexpr float kFilledRows = 0.6F;   // minimum fraction of rows with two or more cells
 
 bool close_enough(float step, float letters, float& even) {
   if (step <= kPitchMax * letters) return true;
@@ -183,11 +184,51 @@ float widest_step(const std::vector<Row>& rows, std::size_t upper, std::size_t l
   return widest;
 }
 
-// Whether another table begins at the row: the rows above are close to each other, and it is further away. A
-// total may be as far.
-bool begins_table(const std::vector<Row>& rows, std::size_t i, float step, std::size_t close, float letters) {
-  constexpr std::size_t kCloseMin = 2;
-  return close >= kCloseMin && step > kPitchMax * letters && !is_amount(rows[i].words.back()->text);
+// Whether a cell of the row begins at `x0` or ends at `x1`.
+bool has_cell_at(const Row& row, float x0, float x1, float letters) {
+  for (std::size_t k = 0; k < row.words.size(); ++k) {
+    const Box& word = row.words[k]->box;
+    if (begins_cell(row, k, letters) && std::abs(word.x0 - x0) < letters / 2) return true;
+    const bool ends = k + 1 == row.words.size() || begins_cell(row, k + 1, letters);
+    if (ends && std::abs(word.x1 - x1) < letters / 2) return true;
+  }
+  return false;
+}
+
+// Whether each cell of a row begins or ends where one of the rows from `first` to `above` does.
+bool has_same_columns(const std::vector<Row>& rows, std::size_t first, std::size_t above, const Row& row,
+                      float letters) {
+  for (std::size_t k = 0, end = 0; k < row.words.size(); k = end) {
+    end = k + 1;
+    while (end < row.words.size() && !begins_cell(row, end, letters)) ++end;
+    const float x0 = row.words[k]->box.x0, x1 = row.words[end - 1]->box.x1;
+    const auto from = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto to = rows.begin() + static_cast<std::ptrdiff_t>(above) + 1;
+    if (std::none_of(from, to, [=](const Row& other) { return has_cell_at(other, x0, x1, letters); }))
+      return false;
+  }
+  return true;
+}
+
+bool has_digits(const Row& row) {
+  return std::ranges::any_of(row.words, [](const Word* word) { return digits_in(word->text) > 0; });
+}
+
+// Whether the row is like a head: it is bold, it repeats the first row, or it has no digits and the next one
+// has some.
+bool is_like_head(const std::vector<Row>& rows, std::size_t first, std::size_t above, std::size_t i) {
+  if (rows[i].bold() && !rows[above].bold()) return true;
+  const bool leads = i + 1 < rows.size() && !rows[i + 1].figure() && has_digits(rows[i + 1]);
+  return (leads && !has_digits(rows[i])) || rows[i].text() == rows[first].text();
+}
+
+// Whether another table begins at the row: the rows from `first` to `above` are close to each other, and it
+// is further away, with columns that begin elsewhere or a head of its own. A total may be as far, and so may
+// the next group of rows.
+bool begins_table(const std::vector<Row>& rows, std::size_t first, std::size_t above, std::size_t i,
+                  float letters) {
+  if (is_amount(rows[i].words.back()->text)) return false;
+  return !has_same_columns(rows, first, above, rows[i], letters) || is_like_head(rows, first, above, i);
 }
 
 std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float letters) {
@@ -202,7 +243,9 @@ std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float le
       continue;
     }
     const float step = widest_step(rows, above, end);
-    if (!close_enough(step, letters, even) || begins_table(rows, end, step, close, letters)) break;
+    const bool apart = close >= kCloseMin && step > kPitchMax * letters;
+    if (!close_enough(step, letters, even) || (apart && begins_table(rows, first, above, end, letters)))
+      break;
     close += step <= kPitchMax * letters ? 1 : 0;
     above = end;
   }

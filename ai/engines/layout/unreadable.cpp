@@ -164,7 +164,8 @@ bool is_foreign(const Sample& sample) {
       if (const Script script = script_of(code); script != Script::kNone) scripts.insert(script);
     }
     if (!scripts.empty()) ++words;
-    if (scripts.size() > 1) ++mixed;
+    const bool korean = scripts == std::set{Script::kHangul, Script::kChinese};
+    if (scripts.size() > 1 && !korean) ++mixed;
   }
   const auto above = [](std::size_t some, std::size_t all, float part) {
     return static_cast<float>(some) > part * static_cast<float>(all);

@@ -12,7 +12,7 @@ namespace {
 
 std::string with_boxes(const Sheet& sheet, const std::vector<CheckBox>& boxes) {
   PageText page = sheet.page();
-  add_check_boxes(boxes, page.words);
+  add_check_boxes(boxes, page);
   return markdown_of(page);
 }
 
@@ -36,6 +36,76 @@ TEST(CheckBoxes, WithoutTextTheySayNothing) {
   sheet.put(50, 100, "I agree.");
   EXPECT_EQ(with_boxes(sheet, {{{200, 98, 214, 112}, false}, {{50, 300, 60, 310}, true}}), "I agree.");
   EXPECT_EQ(with_boxes(Sheet(), {{{200, 98, 214, 112}, false}}), "");
+}
+
+// Questions with five columns of boxes, the second of which is ticked.
+Sheet survey(std::vector<CheckBox>& boxes) {
+  Sheet sheet;
+  for (int column = 0; column < 5; ++column)
+    sheet.put(252 + 40 * static_cast<float>(column), 100, std::to_string(column + 1));
+  sheet.put(50, 100, "Question");
+  float y = 120;
+  for (const std::string question : {"The staff were friendly", "The room was clean", "I would come again"}) {
+    sheet.put(50, y, question);
+    for (int column = 0; column < 5; ++column) {
+      const float x = 250 + 40 * static_cast<float>(column);
+      boxes.push_back({{x, y, x + 9, y + 9}, column == 1});
+    }
+    y += 20;
+  }
+  return sheet;
+}
+
+TEST(CheckBoxes, InTheCellsOfATableTheyStay) {
+  std::vector<CheckBox> boxes;
+  const Sheet sheet = survey(boxes);
+  EXPECT_EQ(with_boxes(sheet, boxes),
+            "| Question | 1 | 2 | 3 | 4 | 5 |\n| --- | --- | --- | --- | --- | --- |\n"
+            "| The staff were friendly | [ ] | [x] | [ ] | [ ] | [ ] |\n"
+            "| The room was clean | [ ] | [x] | [ ] | [ ] | [ ] |\n"
+            "| I would come again | [ ] | [x] | [ ] | [ ] | [ ] |");
+}
+
+TEST(CheckBoxes, BelowTheirHeadsTheyStay) {
+  Sheet sheet;
+  sheet.put(50, 100, "Yes").put(150, 100, "No");
+  const std::string text = with_boxes(sheet, {{{53, 118, 62, 127}, true}, {{151, 118, 160, 127}, false}});
+  EXPECT_NE(text.find("[x] [ ]"), std::string::npos) << text;
+}
+
+TEST(CheckBoxes, AButtonOfAFormStaysWithoutText) {
+  Sheet sheet;
+  sheet.put(50, 100, "I agree.");
+  EXPECT_EQ(with_boxes(sheet, {{{300, 300, 310, 310}, true, true}}), "I agree.\n\n[x]");
+}
+
+TEST(CheckBoxes, BoxesForTheLettersOfAWordSayNothing) {
+  Sheet sheet;
+  sheet.put(50, 100, "Date of birth");
+  std::vector<CheckBox> boxes;
+  for (int i = 0; i < 8; ++i) {
+    const float x = 150 + 14 * static_cast<float>(i);
+    boxes.push_back({{x, 98, x + 11, 109}});
+  }
+  EXPECT_EQ(with_boxes(sheet, boxes), "Date of birth");
+}
+
+TEST(CheckBoxes, ABarBetweenTwoChoicesStays) {
+  for (const bool recognised : {false, true}) {
+    Sheet sheet(recognised);
+    sheet.put(50, 100, "Yes").put(90, 100, "|").put(100, 100, "No");
+    EXPECT_EQ(with_boxes(sheet, {{{72, 100, 82, 110}, true}, {{118, 100, 128, 110}, false}}),
+              "Yes [x] | No [ ]");
+  }
+}
+
+TEST(CheckBoxes, ABarAloneBesideABoxIsAnIOfARecogniser) {
+  for (const bool recognised : {false, true}) {
+    Sheet sheet(recognised);
+    sheet.put(70, 100, "| accept the terms");
+    EXPECT_EQ(with_boxes(sheet, {{{50, 100, 60, 110}, true}}),
+              recognised ? "- [x] I accept the terms" : "- [x] | accept the terms");
+  }
 }
 
 TEST(CheckBoxes, ASignInABoxTicksIt) {
@@ -111,6 +181,47 @@ TEST(HollowShapes, BoxesAndCirclesAreTakenOut) {
   EXPECT_TRUE(boxes[1].ticked);
   EXPECT_FALSE(boxes[2].ticked);
   EXPECT_EQ(ink_of(page), 0);
+}
+
+TEST(HollowShapes, ALetterInABoxOrACircleMayBeRead) {
+  const Picture page = white(300, 200);
+  rectangle(page, 20, 20, 26, 26, 1);
+  letter(page, 29, 26, 13);
+  ring(page, 35, 90, 13, 2);
+  letter(page, 32, 84, 12);
+  rectangle(page, 20, 140, 26, 26, 1);
+  for (int i = 0; i < 26; ++i) pixSetPixel(page.get(), 20 + i, 140 + i, 0);  // a stroke from side to side
+  const host::TakenShapes taken = host::take_shapes(page, kLetterSide);
+  ASSERT_EQ(taken.boxes.size(), 3U);
+  ASSERT_EQ(taken.with_signs.size(), 2U);
+  EXPECT_EQ(taken.with_signs[0].y0, 20);
+  EXPECT_EQ(ink_of(page), 0);
+  const auto erases = [&taken](float x, float y) {
+    return std::ranges::any_of(
+        taken.erased, [=](const Box& box) { return x > box.x0 && x < box.x1 && y > box.y0 && y < box.y1; });
+  };
+  EXPECT_TRUE(erases(21, 30) && erases(30, 21) && erases(35, 77.5F) && erases(33, 153));
+  EXPECT_FALSE(erases(32, 32) || erases(35, 90)) << "a second look finds the letter";
+}
+
+TEST(HollowShapes, ADiscInABoxTicksIt) {
+  const Picture page = white(300, 100);
+  ring(page, 30, 30, 11, 2);
+  ring(page, 30, 30, 5, 5);
+  const host::TakenShapes taken = host::take_shapes(page, kLetterSide);
+  ASSERT_EQ(taken.boxes.size(), 1U);
+  EXPECT_TRUE(taken.boxes[0].ticked);
+  EXPECT_TRUE(taken.with_signs.empty());
+}
+
+TEST(HollowShapes, ASquareThatFillsABoxTicksIt) {
+  const Picture page = white(100, 100);
+  rectangle(page, 20, 20, 20, 20, 1);
+  pixRasterop(page.get(), 23, 23, 14, 14, PIX_CLR, nullptr, 0, 0);
+  const host::TakenShapes taken = host::take_shapes(page, kLetterSide);
+  ASSERT_EQ(taken.boxes.size(), 1U);
+  EXPECT_TRUE(taken.boxes[0].ticked);
+  EXPECT_TRUE(taken.with_signs.empty());
 }
 
 TEST(HollowShapes, ARoundLetterAmongOthersStays) {

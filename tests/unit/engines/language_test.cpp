@@ -41,6 +41,31 @@ TEST(OtherLanguage, ALanguageThatIsSetIsNone) {
   EXPECT_EQ(looks_like(kEnglish, "deu+fra"), "eng");
 }
 
+TEST(OtherLanguage, ASetLanguageThatIsNotKnownMayBeThatOfThePage) {
+  for (const std::string set : {"cat", "eng+glg", "afr", "script/Latin"})
+    EXPECT_EQ(looks_like(kGerman, set), "") << set;
+  for (const std::string set : {"rus", "eng+jpn", "osd+chi_sim"})
+    EXPECT_EQ(looks_like(kGerman, set), "deu") << set;
+}
+
+TEST(OtherScript, AnyLanguageOfTheScriptMayBeThatOfThePage) {
+  for (const auto& [script, set] : {std::pair{"Cyrillic", "eng+ukr"},
+                                    {"Arabic", "fas"},
+                                    {"Han", "chi_tra+eng"},
+                                    {"Han", "jpn"},
+                                    {"Korean", "kor"},
+                                    {"Devanagari", "nep"}})
+    EXPECT_FALSE(other_script(script, set)) << script << ' ' << set;
+  for (const auto& [script, code] : {std::pair{"Cyrillic", "rus"}, {"Greek", "ell"}, {"Han", "chi_sim"}}) {
+    const auto other = other_script(script, "eng+tha");
+    ASSERT_TRUE(other) << script;
+    EXPECT_EQ(other->code, code);
+    EXPECT_EQ(other->name, script);
+  }
+  EXPECT_FALSE(other_script("Latin", "eng"));
+  EXPECT_FALSE(other_script("", ""));
+}
+
 TEST(OtherLanguage, AFewWordsOrAQuotationAreNotEnough) {
   EXPECT_EQ(looks_like(""), "");
   EXPECT_EQ(looks_like("Die Miihle steht am Flu8 und das Rad dreht sich"), "");

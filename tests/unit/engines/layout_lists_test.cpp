@@ -84,6 +84,14 @@ TEST(LayoutLists, SignsReadInPlaceOfBulletsAreNoColumn) {
             "- an item of the list\n- an item of the list\n- an item of the list\n- an item of the list");
 }
 
+TEST(LayoutLists, AsterisksApartFromEachOtherAreBulletsBesideAWordThatEndsInOne) {
+  Sheet sheet;
+  sheet.lines(50, 100, {"The wheel* turns by day and by night, and the stone never rests."});
+  sheet.put(50, 140, "* flour of wheat").put(50, 166, "* flour of rye").put(50, 192, "* bran");
+  EXPECT_NE(sheet.markdown().find("- flour of wheat\n- flour of rye\n- bran"), std::string::npos)
+      << sheet.markdown();
+}
+
 TEST(LayoutLists, MarksThatStandBelowEachOtherAreBulletsWithoutAGap) {
   Sheet sheet(true);
   sheet.lines(50, 100, {"« first of them", ". second of them", "* third of them"});

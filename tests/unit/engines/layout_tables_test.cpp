@@ -345,6 +345,28 @@ TEST(LayoutTables, TablesBelowEachOtherAreApart) {
       << sheet.markdown();
 }
 
+TEST(LayoutTables, GroupsOfRowsAreOneTable) {
+  Sheet sheet;
+  for (int i = 0; i < 9; ++i) {
+    const float y = 100 + 16 * static_cast<float>(i) + 16 * static_cast<float>(i / 3);
+    sheet.put(50, y, "Mill").put(180, y, std::to_string(i)).put(300, y, "good");
+  }
+  EXPECT_EQ(sheet.markdown().find("\n\n"), std::string::npos) << sheet.markdown();
+}
+
+TEST(LayoutTables, AHeadFurtherBelowBeginsATable) {
+  Sheet sheet;
+  for (int i = 0; i < 8; ++i) {
+    const float y = 100 + 16 * static_cast<float>(i) + 16 * static_cast<float>(i / 4);
+    const bool head = i % 4 == 0;
+    sheet.put(50, y, "Mill")
+        .put(180, y, head ? "Tons" : std::to_string(i))
+        .put(300, y, head ? "State" : "good");
+  }
+  EXPECT_NE(sheet.markdown().find("| Mill | 3 | good |\n\n| Mill | Tons | State |\n"), std::string::npos)
+      << sheet.markdown();
+}
+
 TEST(LayoutTables, ATotalFurtherBelowIsOfItsTable) {
   Sheet sheet;
   float y = 100;

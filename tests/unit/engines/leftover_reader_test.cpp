@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ai/engines/host/scan/part_reader.h"
+
 namespace millrace::engines::host {
 namespace {
 
@@ -31,6 +33,18 @@ TEST(LinesLeft, LargeLettersBesideEachOtherAreOne) {
   EXPECT_FLOAT_EQ(lines[0].x1, 160);
   EXPECT_TRUE(lines_left({}, tall, {}, {}, {{0, 0, 500, 700}}).empty()) << "they are a part of a figure";
   EXPECT_TRUE(lines_left({}, std::vector<Box>(500, tall[0]), {}, {}, {}).empty());
+}
+
+TEST(PartReader, AColumnThatATextCrossesCutsWords) {
+  const std::vector<Word> numbers{{{300, 100, 330, 112}, "12.50"}, {{300, 120, 330, 132}, "99.00"}};
+  const Box column{296, 98, 334, 160};
+  EXPECT_FALSE(cuts_words(column, numbers));
+  for (const float x : {280.0F, 310.0F}) {
+    std::vector<Word> crossed = numbers;
+    crossed.push_back({{x, 140, x + 45, 152}, "including"});
+    EXPECT_TRUE(cuts_words(column, crossed)) << x;
+    EXPECT_FALSE(cuts_words({296, 98, 334, 134}, crossed)) << "it stands below";
+  }
 }
 
 }  // namespace

@@ -45,6 +45,14 @@ TEST(MisreadUnits, DigitsThatAllReachBelowAreNone) {
   EXPECT_EQ(ends_in_unit("95.89", old, kPoint), false);
 }
 
+TEST(MisreadUnits, AnOldStyleNineIsNone) {
+  std::vector<Box> price = glyphs(3, 6);
+  for (Box& box : price) box.y0 = 6;  // 1.29: all as low as an x
+  EXPECT_EQ(ends_in_unit("1.529", price, kPoint), false);
+  price[0].y0 = 0;  // 8.29
+  EXPECT_EQ(ends_in_unit("8.529", price, kPoint), false);
+}
+
 TEST(MisreadUnits, AnotherNumberOfGlyphsTellsNothing) {
   EXPECT_EQ(ends_in_unit("5.89", glyphs(11, 5), kPoint), std::nullopt);
 }

@@ -84,6 +84,12 @@ TEST(MisreadColumns, SignsLikeDigitsBesideANumberMakeOne) {
               ElementsAre(ElementsAre("1", "cc}", "fo)", "e")));
 }
 
+TEST(MisreadColumns, TheLettersOfAListBesideOtherTextAreNone) {
+  EXPECT_THAT(misread_columns_of(prices({"a)", "b)", "c)", "d)"}, {"Rye", "Wheat", "Oats", "Malt"})),
+              IsEmpty());
+  EXPECT_THAT(misread_columns_of(prices({"i.", "ii.", "iii."}, {"Rye", "Wheat", "Oats"})), IsEmpty());
+}
+
 TEST(MisreadColumns, ColumnsOfNumbersAndOfWordsAreNone) {
   EXPECT_THAT(misread_columns_of(prices({"1", "2", "3", "Oms"}, {"Bolt", "Oslo", "Sand", "Gate"})),
               IsEmpty());

@@ -193,6 +193,18 @@ TEST(SideBlocks, SingleWordsAreATableAndNamesAreNot) {
   EXPECT_EQ(names.markdown(), "Buyer  \nAnna Sharp  \nDirector\n\nSeller  \nTom Weber  \nOwner");
 }
 
+TEST(SideBlocks, AColumnOfSingleWordsNamesWhatIsBesideIt) {
+  Sheet two;
+  two.lines(50, 100, {"From", "To"}).lines(150, 100, {"Jane Doe", "The Board"});
+  EXPECT_EQ(two.markdown(), "From Jane Doe  \nTo The Board");
+  Sheet three;
+  three.lines(50, 100, {"From", "To", "Subject"}).lines(150, 100, {"Jane Doe", "The Board", "Budget"});
+  EXPECT_EQ(three.markdown(), "| From | Jane Doe |\n| --- | --- |\n| To | The Board |\n| Subject | Budget |");
+  Sheet names;
+  names.lines(50, 100, {"Anna Sharp", "Director"}).lines(250, 100, {"Tom Weber", "Owner"});
+  EXPECT_EQ(names.markdown(), "Anna Sharp  \nDirector\n\nTom Weber  \nOwner");
+}
+
 TEST(SideBlocks, LabelsWithValuesAreLines) {
   Sheet sheet;
   sheet.lines(50, 100, {"Name:", "Town:", "Date of birth:"})

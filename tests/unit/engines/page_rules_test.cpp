@@ -92,6 +92,18 @@ TEST(ContentRules, WhatIsPaintedInABoxTicksIt) {
   EXPECT_FALSE(boxes_in("113 23 6 6 re f 10 20 12 12 re S").at(0).ticked);
 }
 
+TEST(ContentRules, ALightBackgroundDoesNotTickABox) {
+  for (const std::string content :
+       {"0.9 g 10 20 12 12 re f 0 G 10 20 12 12 re S", "0.9 g 10 20 12 12 re B",
+        "1 1 0.8 rg 10 20 12 12 re B", "0.05 0.02 0 0.1 k 11 21 10 10 re f 10 20 12 12 re S"}) {
+    ASSERT_EQ(boxes_in(content).size(), 1U) << content;
+    EXPECT_FALSE(boxes_in(content)[0].ticked) << content;
+  }
+  EXPECT_TRUE(boxes_in("0.9 g 10 20 12 12 re B 0 g 13 23 6 6 re f").at(0).ticked);
+  EXPECT_TRUE(boxes_in("0 0.6 0 rg 13 23 6 6 re f 10 20 12 12 re S").at(0).ticked) << "green";
+  EXPECT_TRUE(boxes_in("0.4 g 10 20 12 12 re B").empty()) << "filled";
+}
+
 TEST(ContentRules, OtherShapesAreNoBoxes) {
   for (const std::string content :
        {"10 20 12 12 re f", "10 20 30 30 re S", "10 20 3 3 re S", "10 20 24 8 re S", "10 20 12 12 re n",
@@ -114,6 +126,7 @@ TEST(ContentRules, SmallDiscsCirclesAndSquaresAreDots) {
   EXPECT_EQ(dots_in(disc + "f"), 1U);
   EXPECT_EQ(dots_in(disc + "s"), 1U);
   EXPECT_EQ(dots_in("10 20 4 4 re f 10 40 4 4 re f"), 2U);
+  EXPECT_EQ(dots_in("0.8 g 10 20 4 4 re f"), 1U) << "light gray";
   EXPECT_EQ(dots_in("10 20 9 9 re f 10 40 5 2 re f 10 60 1 1 re f"), 0U);
   EXPECT_EQ(dots_in("13 23 5 5 re f 10 20 12 12 re S"), 0U) << "it ticks a box";
   EXPECT_EQ(dots_in("1 g " + disc + "f"), 0U) << "white";

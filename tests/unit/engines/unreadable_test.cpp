@@ -160,6 +160,12 @@ TEST(Unreadable, OtherScriptsStay) {
       "");
 }
 
+TEST(Unreadable, KoreanWithChineseCharactersStays) {
+  EXPECT_EQ(
+      taken_of({"大韓民國은 民主共和國이다. 大韓民國의 主權은 國民에게 있고 權力은 國民으로부터 나온다."}),
+      "");
+}
+
 TEST(Unreadable, BytesOfAnotherEncodingAreNoText) {
   const std::string mojibake = "Ìåëüíèöà ñòîèò ó ðåêè, è êîëåñî å¸ ìåäëåííî âåðòèòñÿ";
   EXPECT_EQ(taken_of({mojibake}), mojibake);

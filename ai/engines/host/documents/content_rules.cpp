@@ -16,6 +16,7 @@ constexpr float kShortest = 2;              // a shorter piece belongs to a lett
 constexpr float kOneLine = 1;               // pieces this close to each other belong to one line
 constexpr float kLongShape = 3;             // a filled area must be this many times as long as wide
 constexpr float kWhiteFrom = 0.97F;         // brighter colours are not seen
+constexpr float kLightFrom = 0.75F;         // a brighter area is the background of what stands on it
 constexpr float kBoxMin = 5, kBoxMax = 24;  // the side of a box to tick
 constexpr float kBoxLong = 1.3F;            // its longer side, of the shorter one
 constexpr float kTickMin = 2;
@@ -126,7 +127,7 @@ struct State {
   Matrix at;
   float line_width = 1;
   bool strokes_are_white = false;
-  bool fills_are_white = false;
+  bool fills_are_white = false, fills_are_light = false;
 };
 
 // Lines that are connected to each other; `straight[i]`: point i is reached by a straight line.
@@ -217,7 +218,7 @@ class ContentReader::Reading {
     } else if (name == "RG" || name == "SC" || name == "SCN" || name == "CS") {
       state_.strokes_are_white = white(false);
     } else if (name == "rg" || name == "sc" || name == "scn" || name == "cs") {
-      state_.fills_are_white = white(false);
+      set_fill(false);
     } else if (name == "Do") {
       draw_(name_, state_.at);
     }
@@ -260,7 +261,7 @@ class ContentReader::Reading {
         return void(state_.strokes_are_white = white(name == 'G'));
       case 'g':
       case 'k':
-        return void(state_.fills_are_white = white(name == 'g'));
+        return set_fill(name == 'g');
       default:
         return;
     }
@@ -273,6 +274,19 @@ class ContentReader::Reading {
     if (operands_.size() == 4) return std::ranges::all_of(operands_, dark);
     const bool light = operands_.size() == 3 || (operands_.size() == 1 && gray);
     return light && std::ranges::all_of(operands_, bright);
+  }
+
+  // How bright the colour is; patterns count as black.
+  float brightness(bool gray) const {
+    if (operands_.size() == 4)
+      return 1 - std::min(1.0F, 0.3F * operand(0) + 0.59F * operand(1) + 0.11F * operand(2) + operand(3));
+    if (operands_.size() == 3) return 0.3F * operand(0) + 0.59F * operand(1) + 0.11F * operand(2);
+    return operands_.size() == 1 && gray ? operand(0) : 0;
+  }
+
+  void set_fill(bool gray) {
+    state_.fills_are_white = white(gray);
+    state_.fills_are_light = brightness(gray) >= kLightFrom;
   }
 
   void restore() {
@@ -360,8 +374,9 @@ class ContentReader::Reading {
     if (part.points.size() < 2 || (!stroked && !filled)) return;
     const Box box = around(part.points);
     if (!std::isfinite(box.width() + box.height()) || std::max(box.width(), box.height()) > kBoxMax) return;
-    const bool hollow = stroked && !filled && is_box_to_tick(part, box);
-    std::vector<Box>& all = hollow ? reader_.hollow_ : reader_.painted_;
+    const bool light = filled && !stroked && state_.fills_are_light;
+    const bool hollow = stroked && (!filled || state_.fills_are_light) && is_box_to_tick(part, box);
+    std::vector<Box>& all = hollow ? reader_.hollow_ : light ? reader_.light_ : reader_.painted_;
     if (all.size() > kPiecesMost || std::min(box.width(), box.height()) < kTickMin) return;
     all.push_back(box);
   }
@@ -424,18 +439,22 @@ bool is_within(const Box& mark, const Box& box) {
 
 std::vector<Box> ContentReader::dots() const {
   std::vector<Box> found;
-  for (const Box& shape : painted_) {
-    const float low = std::min(shape.width(), shape.height()), high = std::max(shape.width(), shape.height());
-    if (high > kDotMax || high > kBoxLong * low) continue;
-    if (std::ranges::any_of(hollow_, [&](const Box& box) { return is_within(shape, box); })) continue;
-    found.push_back(shape);
-    if (found.size() > kShapesMost) return {};
+  for (const std::vector<Box>* shapes : {&painted_, &light_}) {
+    for (const Box& shape : *shapes) {
+      const float low = std::min(shape.width(), shape.height());
+      const float high = std::max(shape.width(), shape.height());
+      if (high > kDotMax || high > kBoxLong * low) continue;
+      if (std::ranges::any_of(hollow_, [&](const Box& box) { return is_within(shape, box); })) continue;
+      found.push_back(shape);
+      if (found.size() > kShapesMost) return {};
+    }
   }
   return found;
 }
 
 std::vector<CheckBox> ContentReader::take_check_boxes() {
   const std::vector<Box> hollow = std::exchange(hollow_, {}), painted = std::exchange(painted_, {});
+  light_.clear();
   std::vector<Box> boxes;
   for (const Box& box : hollow) {
     if (boxes.size() > kShapesMost) return {};

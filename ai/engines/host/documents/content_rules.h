@@ -27,8 +27,8 @@ class ContentReader {
   // The rules of all content, in its units after the map. Pieces of one line are joined. None: there are more
   // than kRulesMost, so the page is a drawing.
   Rules take();
-  // The squares and circles of all content, ticked if something is painted in them. None: there are more than
-  // kShapesMost, or they touch each other: a drawing, or boxes for single letters.
+  // The squares and circles of all content, ticked if something dark is painted in them. None: there are more
+  // than kShapesMost, or they touch each other: a drawing, or boxes for single letters.
   std::vector<CheckBox> take_check_boxes();
   // The small discs, circles and squares of all content, without those inside of boxes to tick: bullets of
   // lists, if text follows them. None: there are more than kShapesMost. Call it before take_check_boxes.
@@ -41,7 +41,8 @@ class ContentReader {
   class Reading;
   std::size_t pieces_ = 0;
   Rules rules_;
-  std::vector<Box> hollow_, painted_;  // shapes of the size of a box to tick, and of what may be in it
+  // Shapes of the size of a box to tick, and of what may be in it: only what is not light ticks it.
+  std::vector<Box> hollow_, painted_, light_;
 };
 
 }  // namespace millrace::engines::host

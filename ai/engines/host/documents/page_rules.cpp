@@ -246,7 +246,7 @@ class DrawnDocument {
       const bool ticked = qpdf_oh_is_name(file_, state) != QPDF_FALSE && !is_name(state, "/Off");
       const Box box = mapped(*place, at);
       std::erase_if(boxes, [&](const CheckBox& drawn) { return meet(drawn.box, box); });
-      boxes.push_back({box, ticked});
+      boxes.push_back({box, ticked, true});
     }
   }
 
@@ -267,7 +267,7 @@ class DrawnDocument {
   int streams_left_ = 0, draws_left_ = 0;
 };
 
-enum class DrawnKind : std::int32_t { kAcross, kDown, kBox, kTickedBox, kDot };
+enum class DrawnKind : std::int32_t { kAcross, kDown, kBox, kTickedBox, kButton, kTickedButton, kDot };
 
 struct Record {
   std::int32_t page = 0;
@@ -289,12 +289,16 @@ std::string_view raw_bytes(const std::vector<Record>& records) {
   return {reinterpret_cast<const char*>(records.data()), records.size() * sizeof(Record)};
 }
 
+DrawnKind kind_of(const CheckBox& box) {
+  if (box.button) return box.ticked ? DrawnKind::kTickedButton : DrawnKind::kButton;
+  return box.ticked ? DrawnKind::kTickedBox : DrawnKind::kBox;
+}
+
 std::vector<Record> records_of(const PageDrawing& drawing, int page) {
   std::vector<Record> records;
   for (const Box& rule : drawing.rules.across) records.push_back({page, DrawnKind::kAcross, rule});
   for (const Box& rule : drawing.rules.down) records.push_back({page, DrawnKind::kDown, rule});
-  for (const CheckBox& each : drawing.check_boxes)
-    records.push_back({page, each.ticked ? DrawnKind::kTickedBox : DrawnKind::kBox, each.box});
+  for (const CheckBox& each : drawing.check_boxes) records.push_back({page, kind_of(each), each.box});
   for (const Box& dot : drawing.dots) records.push_back({page, DrawnKind::kDot, dot});
   return records;
 }
@@ -308,6 +312,9 @@ void add(const Record& record, PageDrawing& drawing) {
     case DrawnKind::kBox:
     case DrawnKind::kTickedBox:
       return drawing.check_boxes.push_back({record.box, record.kind == DrawnKind::kTickedBox});
+    case DrawnKind::kButton:
+    case DrawnKind::kTickedButton:
+      return drawing.check_boxes.push_back({record.box, record.kind == DrawnKind::kTickedButton, true});
     case DrawnKind::kDot:
       return drawing.dots.push_back(record.box);
   }

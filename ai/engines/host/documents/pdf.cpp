@@ -360,7 +360,8 @@ class PageTreeFile {
   }
 
  private:
-  // The kids that are numbered objects; others cannot be deep.
+  // The kids that were not met before. Those that are no numbered objects have no name to be met by: qpdf
+  // limits how deep they nest.
   std::vector<qpdf_oh> nodes_below(const std::vector<qpdf_oh>& level, std::set<int>& seen) {
     std::vector<qpdf_oh> below;
     for (const qpdf_oh node : level) {

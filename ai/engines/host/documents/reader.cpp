@@ -36,8 +36,10 @@ constexpr std::size_t kScanWords = 50;
 constexpr float kInsetPart = 0.1F;  // a smaller picture among text is not a scanned page
 // When the text layer is only a page number or a stamp, the rest of the page is the content.
 constexpr Enough kEnoughBesideShort{.letters = 8, .confidence = 45, .words = 2};
-// Where words are no text, there is text; but in another language than those that are set it reads badly.
+// Where words are no text, there is text; but in another language than those that are set it reads badly. One
+// word is read for at most this many of them.
 constexpr Enough kEnoughForUnreadable{.letters = 1, .confidence = kSureConfidence, .words = 1};
+constexpr std::size_t kUnreadableForOne = 3;
 constexpr std::size_t kFormWords = 150;  // of a page that may have boxes to tick without fields
 constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures of a page together
 
@@ -273,7 +275,7 @@ PageOutcome DocumentReader::text_outcome(PageText text, PageDrawing drawing, std
   }
   const std::vector<std::string> stamps = take_stamps(text);
   add_drawn_bullets(drawing.dots, text.words);
-  add_check_boxes(drawing.check_boxes, text.words);
+  add_check_boxes(drawing.check_boxes, text);
   set_open_tables(set_ruled_tables(drawing.rules, text), text);
   place_figures(figures, outcome.images, text);
   outcome.dimensions = PageDimensions{dpi, rounded(size.height * scale), rounded(size.width * scale)};
@@ -294,6 +296,7 @@ base::Status DocumentReader::read_pictured(std::map<int, Pictured> pictured, con
       if (!status) return;
       sink.begin(page);
       Pictured& found = pictured.at(page);
+      if (!small) keep_unreadable(found);
       auto outcome = small
                          ? pictured_outcome(std::move(found), *small, options)
                          : base::Result<PageOutcome>(text_outcome(std::move(found.text), found.drawing, {}));
@@ -333,9 +336,10 @@ base::Status DocumentReader::add_scan(Pictured& page, const Picture& small, std:
   Picture raster = drawn_alone(page.text.index, Pdf::kDpi, false);
   if (!raster) return keep_unreadable(page), base::Status();
   wipe_words(raster, page.text);
-  const Enough enough = !page.unreadable.empty() ? kEnoughForUnreadable
-                        : page.is_short          ? kEnoughBesideShort
-                                                 : Enough{};
+  Enough enough = !page.unreadable.empty() ? kEnoughForUnreadable
+                  : page.is_short          ? kEnoughBesideShort
+                                           : Enough{};
+  enough.words = std::max(enough.words, page.unreadable.size() / kUnreadableForOne);
   Prepared prepared = prepare(raster);
   if (prepared.letters < enough.letters) return keep_unreadable(page), base::Status();
   auto reading = scan_reader_.read(raster, std::move(prepared));

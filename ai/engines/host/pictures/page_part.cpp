@@ -66,8 +66,13 @@ Picture straight_cut(const Prepared& page, int x, int y, int across, int down) {
 void erase_taken(const Picture& gray, const Prepared& page, int x, int y) {
   const auto by = static_cast<float>(page.upright_scale);
   const auto left = static_cast<float>(x), top = static_cast<float>(y);
-  for (const engines::Box& box : page.erased)
-    fill_white(gray, {box.x0 * by - left, box.y0 * by - top, box.x1 * by - left, box.y1 * by - top});
+  const auto right = left + static_cast<float>(width(gray)), bottom = top + static_cast<float>(height(gray));
+  for (const engines::Box& box : page.erased) {
+    const bool outside =
+        box.x1 * by < left || box.x0 * by > right || box.y1 * by < top || box.y0 * by > bottom;
+    if (!outside)
+      fill_white(gray, {box.x0 * by - left, box.y0 * by - top, box.x1 * by - left, box.y1 * by - top});
+  }
 }
 
 }  // namespace

@@ -258,13 +258,15 @@ void clear_up(const Picture& gray, int paper, Prepared& result) {
   const TakenShapes shapes = take_shapes(gray, kLetterTarget);
   for (const CheckBox& each : shapes.boxes)
     result.check_boxes.push_back({unscaled(each.box, result.scale), each.ticked});
+  for (const Box& each : shapes.with_signs) result.with_signs.push_back(unscaled(each, result.scale));
   for (const Leader& each : shapes.leaders)
     result.leaders.push_back({unscaled(each.box, result.scale), each.dots, each.bullets});
   for (const Box& each : shapes.erased) result.erased.push_back(unscaled(each, result.scale));
   TakenTables taken = take_tables(gray, kLetterTarget);
   result.tables = std::move(taken.tables);
   result.rules = std::move(taken.rules);
-  if (!result.tables.empty() || !result.check_boxes.empty() || !result.leaders.empty())
+  if (!result.tables.empty() || !result.check_boxes.empty() || !result.with_signs.empty() ||
+      !result.leaders.empty())
     find_marks_and_letters(gray, result);  // of what remains
 }
 

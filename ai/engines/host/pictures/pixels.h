@@ -83,12 +83,14 @@ struct Prepared {
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
   // In the same pixels; `gray` lacks them.
   std::vector<CheckBox> check_boxes;  // hollow boxes and circles
+  std::vector<Box> with_signs;        // those of them whose ink may be a letter or a number
   std::vector<Leader> leaders;        // rows of dots
-  std::vector<Box> erased;            // where these and the frames of fields were
-  std::vector<Box> letter_boxes;      // components as large as letters, in the same pixels
-  std::vector<Box> tall_boxes;        // components that may be letters of much larger type
-  std::vector<DrawnTable> tables;     // in pixels of `gray`; marks and letters do not include them
-  std::vector<Box> rules;             // long lines across that belong to no table, in the same pixels
+  std::vector<Box>
+      erased;  // where these and the frames of fields were; of boxes with signs, their lines only
+  std::vector<Box> letter_boxes;   // components as large as letters, in the same pixels
+  std::vector<Box> tall_boxes;     // components that may be letters of much larger type
+  std::vector<DrawnTable> tables;  // in pixels of `gray`; marks and letters do not include them
+  std::vector<Box> rules;          // long lines across that belong to no table, in the same pixels
   Picture upright;           // the picture turned upright, before it was scaled to `gray` and made straight
   double upright_scale = 1;  // of `upright` relative to the given picture turned upright
   float angle = 0;           // degrees by which `gray` was rotated to be straight

@@ -16,7 +16,8 @@ constexpr int kShapeInk = 190;  // thin lines are pale on a page that was scaled
 constexpr int kBulletInk = 100;
 // In letter heights.
 constexpr float kShapeMin = 0.8F, kShapeMax = 3;
-constexpr float kApart = 0.4F;  // from a box to the next letter
+constexpr float kSignShapeMax = 5;  // of a shape around a letter or a number
+constexpr float kApart = 0.4F;      // from a box to the next letter
 constexpr float kFrameMin = 1.2F, kFrameMax = 5;
 constexpr float kFrameWall = 0.25F;
 constexpr float kSquare = 1.3F;   // the longer side, of the shorter one
@@ -28,6 +29,9 @@ constexpr int kRays = 36;
 constexpr float kTicked = 0.04F;  // of the inside is ink
 constexpr float kSolid = 0.8F;    // the same of a bullet
 constexpr float kFrameDivided = 0.8F;
+constexpr float kSignMin = 0.4F;    // letter heights: what is lower is a speck
+constexpr float kDiscCore = 0.25F;  // of the side of a disc or a square that ticks a box: all of it is ink
+constexpr float kDiscLong = 1.3F;   // its longer side, of the shorter one
 
 // The ink of a part of a page.
 class Ink {
@@ -65,6 +69,21 @@ class Ink {
   const l_uint32* data_;
   int words_;
 };
+
+// The ink of a shape that is connected with its edge: its line, and what touches it.
+Picture line_of(const Picture& part) {
+  Picture seed(pixCopy(nullptr, part.get()));
+  if (!seed) return seed;
+  pixRasterop(seed.get(), 1, 1, width(part) - 2, height(part) - 2, PIX_CLR, nullptr, 0, 0);
+  return Picture(pixSeedfillBinary(nullptr, seed.get(), part.get(), 8));
+}
+
+// Whether a line runs around what is inside, without touching it.
+bool is_hollow(const Picture& part, int wall) {
+  const Picture line = line_of(part);
+  return line &&
+         Ink(line).part(wall + 1, width(part) - wall - 1, wall + 1, height(part) - wall - 1) <= kTicked;
+}
 
 bool has_four_sides(const Ink& ink, int w, int h, int wall) {
   return ink.across(0, w, 0, wall) >= kCovered && ink.across(0, w, h - wall, h) >= kCovered &&
@@ -119,8 +138,7 @@ class Shapes {
     for (const Box& piece : pieces_) {
       if (is_bullet(piece)) continue;
       if (const auto box = box_at(piece)) {
-        taken.boxes.push_back(*box);
-        add_around(piece, taken.erased);
+        take_box(*box, taken);
       } else if (is_frame(piece)) {
         add_lines(piece, taken.erased);
       }
@@ -135,7 +153,7 @@ class Shapes {
  private:
   std::optional<CheckBox> box_at(const Box& piece) const {
     const float low = std::min(piece.width(), piece.height()), high = std::max(piece.width(), piece.height());
-    if (low < kShapeMin * letters_ || high > kShapeMax * letters_ || high > kSquare * low)
+    if (low < kShapeMin * letters_ || high > kSignShapeMax * letters_ || high > kSquare * low)
       return std::nullopt;
     const Picture part = clipped(binary_.get(), piece);
     if (!part) return std::nullopt;
@@ -146,8 +164,43 @@ class Shapes {
     const bool circle = !square && high <= kRound * low && is_circle(ink, w, h);
     if (!square && !circle) return std::nullopt;
     const float inside = ink.part(wall + 1, w - wall - 1, wall + 1, h - wall - 1);
-    if (inside > kSolid || !stands_alone(piece, circle)) return std::nullopt;
+    if ((inside > kSolid && !is_hollow(part, wall)) || !stands_alone(piece, circle)) return std::nullopt;
     return CheckBox{piece, inside > kTicked};
+  }
+
+  // What may be a letter is erased here, but not where the box is read by itself. In a shape that is too
+  // large for a box to tick it stays here, too.
+  void take_box(const CheckBox& box, TakenShapes& taken) {
+    const Picture part = box.ticked ? clipped(binary_.get(), box.box) : Picture();
+    const Picture line = part ? line_of(part) : Picture();
+    const bool may_be_text = line && taken.with_signs.size() < kSignsMost && holds_text(part, line, box.box);
+    const bool large = std::max(box.box.width(), box.box.height()) > kShapeMax * letters_;
+    if (large && !may_be_text) return;
+    if (!large) taken.boxes.push_back(box);
+    if (!may_be_text) return add_around(box.box, taken.erased);
+    taken.with_signs.push_back(box.box);
+    add_runs(line, box.box, taken.erased);
+    if (large) return;
+    std::vector<Box> whole;
+    add_around(box.box, whole);
+    fill_white(gray_, whole.front());
+  }
+
+  // Whether the ink in a shape lies apart from its line, and may be a letter: no speck, disc or square.
+  bool holds_text(const Picture& part, const Picture& line, const Box& shape) const {
+    const float low = std::min(shape.width(), shape.height());
+    const int wall = std::max(1, static_cast<int>(std::lround(kWall * low))) + 1;
+    if (Ink(line).part(wall, width(part) - wall, wall, height(part) - wall) > kTicked) return false;
+    const Picture inside(pixSubtract(nullptr, part.get(), line.get()));
+    const std::vector<Box> signs = inside ? pieces_of(inside.get()) : std::vector<Box>();
+    if (signs.empty()) return false;
+    const Box sign = std::ranges::max(signs, {}, &Box::height);
+    const float shorter = std::min(sign.width(), sign.height());
+    const bool round = std::max(sign.width(), sign.height()) < kDiscLong * shorter;
+    const int core = static_cast<int>(kDiscCore * shorter);
+    const int x = static_cast<int>(sign.middle_x()), y = static_cast<int>(sign.middle_y());
+    const bool disc = round && Ink(inside).part(x - core, x + core + 1, y - core, y + core + 1) > kSolid;
+    return sign.height() > kSignMin * letters_ && !disc;
   }
 
   // No letter is close to a box. One beside a circle is lower than it.
@@ -186,6 +239,18 @@ class Shapes {
 
   static void add_around(const Box& box, std::vector<Box>& erased) {
     erased.push_back({box.x0 - 2, box.y0 - 2, box.x1 + 2, box.y1 + 2});
+  }
+  // The ink of a line, row by row.
+  static void add_runs(const Picture& line, const Box& at, std::vector<Box>& erased) {
+    const Ink ink(line);
+    for (int y = 0; y < height(line); ++y) {
+      const float top = at.y0 + static_cast<float>(y);
+      for (int x = 0, end = 0; x < width(line); x = end + 1) {
+        for (end = x; end < width(line) && ink.at(end, y);) ++end;
+        const float left = at.x0 + static_cast<float>(x), right = at.x0 + static_cast<float>(end);
+        if (end > x) erased.push_back({left - 1, top - 1, right + 1, top + 2});
+      }
+    }
   }
   void add_lines(const Box& frame, std::vector<Box>& erased) const {
     const auto wall = static_cast<float>(wall_of_frame());

@@ -6,10 +6,13 @@
 
 namespace millrace::engines::host {
 
+inline constexpr std::size_t kSignsMost = 200;  // of a page: reading one takes 2 ms
+
 struct TakenShapes {
   std::vector<CheckBox> boxes;
+  std::vector<Box> with_signs;  // those of the boxes whose ink may be a letter or a number
   std::vector<Leader> leaders;
-  std::vector<Box> erased;  // what is white now
+  std::vector<Box> erased;  // what is white now; of boxes with signs, their lines only
 };
 
 // Takes shapes out of a page that a recogniser would read as letters: hollow boxes and circles to tick, with

@@ -1,7 +1,6 @@
 #include "ai/engines/host/scan/language_check.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <vector>
 
@@ -20,30 +19,6 @@ constexpr float kNonsense = 4.2F;  // bits of a letter pair; most text in a lang
 constexpr float kScriptSure = 1;   // Tesseract's confidence in a script: it is near 0 for pages without text
 constexpr int kScriptDpi = 200;
 
-// A script by Tesseract's name, and the language that is most often written in it.
-struct Script {
-  std::string_view name, language;
-};
-constexpr std::array<Script, 19> kScripts{{{"Cyrillic", "rus"},
-                                           {"Greek", "ell"},
-                                           {"Arabic", "ara"},
-                                           {"Hebrew", "heb"},
-                                           {"Han", "chi_sim"},
-                                           {"Japanese", "jpn"},
-                                           {"Hiragana", "jpn"},
-                                           {"Katakana", "jpn"},
-                                           {"Korean", "kor"},
-                                           {"Hangul", "kor"},
-                                           {"Thai", "tha"},
-                                           {"Devanagari", "hin"},
-                                           {"Bengali", "ben"},
-                                           {"Tamil", "tam"},
-                                           {"Telugu", "tel"},
-                                           {"Kannada", "kan"},
-                                           {"Malayalam", "mal"},
-                                           {"Georgian", "kat"},
-                                           {"Armenian", "hye"}}};
-
 // Whether the words are as unlikely as those that are read in another script.
 bool is_nonsense(const PageText& text) {
   PairCost cost;
@@ -56,9 +31,10 @@ bool is_nonsense(const PageText& text) {
   return characters >= kCharactersMin && cost.mean() >= kNonsense;
 }
 
-std::optional<Script> script_of(const Picture& gray) {
+// By Tesseract's name; empty: none is sure.
+std::string script_of(const Picture& gray) {
   tesseract::TessBaseAPI api;
-  if (!gray || api.Init(nullptr, "osd", tesseract::OEM_TESSERACT_ONLY) != 0) return std::nullopt;
+  if (!gray || api.Init(nullptr, "osd", tesseract::OEM_TESSERACT_ONLY) != 0) return {};
   api.SetVariable("debug_file", "/dev/null");
   api.SetPageSegMode(tesseract::PSM_OSD_ONLY);
   api.SetImage(gray.get());
@@ -66,10 +42,8 @@ std::optional<Script> script_of(const Picture& gray) {
   int degrees = 0;
   float turned = 0, sure = 0;
   const char* name = nullptr;
-  if (!api.DetectOrientationScript(&degrees, &turned, &name, &sure) || name == nullptr) return std::nullopt;
-  const auto script = std::ranges::find(kScripts, std::string_view(name), &Script::name);
-  if (script == kScripts.end() || sure < kScriptSure) return std::nullopt;
-  return *script;
+  const bool found = api.DetectOrientationScript(&degrees, &turned, &name, &sure);
+  return found && name != nullptr && sure >= kScriptSure ? name : std::string();
 }
 
 bool is_installed(std::string_view language) {
@@ -77,10 +51,6 @@ bool is_installed(std::string_view language) {
   std::vector<std::string> all;
   if (api.Init(nullptr, "osd", tesseract::OEM_TESSERACT_ONLY) == 0) api.GetAvailableLanguagesAsVector(&all);
   return std::ranges::find(all, language) != all.end();
-}
-
-bool has_language(const std::string& set, std::string_view language) {
-  return ("+" + set + "+").find("+" + std::string(language) + "+") != std::string::npos;
 }
 
 // "the page looks German: install tesseract-ocr-deu, and set ocr.languages to eng,deu"
@@ -101,9 +71,8 @@ std::optional<schemas::PageWarning> language_warning(const Reading& reading, con
                                                      const std::string& set) {
   const Recognised& recognised = reading.recognised;
   if (recognised.confidence < kDoubtful && is_nonsense(recognised.text) && !is_long(gray)) {
-    const auto script = script_of(turned(gray, reading.quarter_turns));
-    if (script && !has_language(set, script->language))
-      return warning_of(script->name, script->language, set);
+    const auto script = other_script(script_of(turned(gray, reading.quarter_turns)), set);
+    if (script) return warning_of(script->name, script->code, set);
   }
   const auto language = other_language(recognised.text, set);
   if (!language) return std::nullopt;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr float kCompletePart = 0.9F;        // of the characters of the first reading
 constexpr float kAboutAsSureAsFirst = 3;     // of confidence
+constexpr float kReachOver = 0.3F;           // of the height of a word that is cut, on both sides
 constexpr std::size_t kReadAgainMost = 700;  // of a page that are read again: some 0.3 s
 
 bool lies_in(const Word& word, const Box& box) {
@@ -47,6 +48,15 @@ Amount amount_in(const std::vector<Word>& words, const Box& box) {
 }
 
 }  // namespace
+
+bool cuts_words(const Box& box, const std::vector<Word>& words) {
+  return std::ranges::any_of(words, [&box](const Word& word) {
+    if (word.figure || word.box.middle_y() < box.y0 || word.box.middle_y() > box.y1) return false;
+    const float reach = kReachOver * word.box.height();
+    const auto crosses = [&](float side) { return word.box.x0 < side - reach && word.box.x1 > side + reach; };
+    return crosses(box.x0) || crosses(box.x1);
+  });
+}
 
 std::vector<Word> PartReader::words_in(const Box& box) {
   std::vector<Word> words;
@@ -90,8 +100,10 @@ bool PartReader::take(const Box& box, PageText& text) {
 void PartReader::read_again(const std::vector<TableRegion>& tables, PageText& text) {
   left_ = kReadAgainMost;
   for (const TableRegion& table : tables) {
-    if (take(table.box, text)) continue;
-    for (const Box& column : table.columns) take(column, text);
+    if (!cuts_words(table.box, text.words) && take(table.box, text)) continue;
+    for (const Box& column : table.columns) {
+      if (!cuts_words(column, text.words)) take(column, text);
+    }
   }
 }
 

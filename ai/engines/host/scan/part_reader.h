@@ -20,13 +20,17 @@ inline constexpr float kPartLetters = 18;
 // Runs the recogniser within the time of the page.
 using RunRecogniser = std::function<base::Status()>;
 
+// Whether a word lies across the left or the right side of the box. Both arguments use the same units.
+bool cuts_words(const Box& box, const std::vector<Word>& words);
+
 // Reads parts of a page a second time, at the scale that suits their letters and without the lines in them.
 class PartReader {
  public:
   PartReader(tesseract::TessBaseAPI& api, const Prepared& page, RunRecogniser run)
       : api_(api), page_(page), run_(std::move(run)) {}
   // Replaces the words of tables where the second reading is as complete and as sure as the first. Of a table
-  // with more text than there is time for, only columns of numbers are read. In pixels of `text`.
+  // with more text than there is time for, only columns of numbers are read. What would cut a word stays as
+  // it is. In pixels of `text`.
   void read_again(const std::vector<TableRegion>& tables, PageText& text);
 
  private:

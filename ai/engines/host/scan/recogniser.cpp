@@ -18,6 +18,7 @@
 #include "ai/engines/host/scan/number_reader.h"
 #include "ai/engines/host/scan/part_reader.h"
 #include "ai/engines/host/scan/recognised_words.h"
+#include "ai/engines/host/scan/sign_reader.h"
 #include "ai/engines/host/scan/table_reader.h"
 #include "ai/engines/layout/markers.h"
 #include "ai/engines/layout/number_columns.h"
@@ -308,9 +309,12 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   }
   if (recognition.late && recognition.text.words.empty()) return *std::move(recognition.late);
   if (may_read_again()) NumberReader(*api_, prepared, [&] { return run(time); }).check(recognition.text);
+  if (may_read_again())
+    read_signs(
+        *api_, prepared, [&] { return run(time); }, recognition.text);
   add_leaders(prepared.leaders, recognition.text.words);
   add_bullets(prepared.marks, recognition.text.words);
-  add_check_boxes(prepared.check_boxes, recognition.text.words);
+  add_check_boxes(prepared.check_boxes, recognition.text);
   return recognition;
 }
 
