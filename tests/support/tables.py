@@ -88,9 +88,10 @@ class Sheet:
 
         self.page.add(draw)
 
-    def rule(self, x0, y0, x1, y1, width=0.7):
+    def rule(self, x0, y0, x1, y1, width=0.7, dashes=()):
         def draw(to):
             to.setLineWidth(width)
+            to.setDash(*dashes)
             to.line(x0, HEIGHT - y0, x1, HEIGHT - y1)
 
         self.page.add(draw)
@@ -107,9 +108,10 @@ class Sheet:
         self.size = size
         self.y += 2.2 * self.lead
 
-    def table(self, rows, widths, aligns, style, x=60, padding=4, between=None):
-        """Draws rows of texts or Cells below each other. `style`: ruled, booktabs or plain."""
-        between = {"ruled": 6, "booktabs": 5, "plain": 5}[style] if between is None else between
+    def table(self, rows, widths, aligns, style, x=60, padding=4, between=None, late=None):
+        """Draws rows of texts or Cells below each other. `style`: ruled, dashed (below each row), booktabs or plain."""
+        # `late`: a column whose texts stand at the bottom of their cells
+        between = {"ruled": 6, "dashed": 6, "booktabs": 5, "plain": 5}[style] if between is None else between
         rows = [[cell if isinstance(cell, Cell) or cell is None else Cell(cell) for cell in row] for row in rows]
         lefts = [x + sum(widths[:n]) for n in range(len(widths) + 1)]
         lines = {}
@@ -126,6 +128,8 @@ class Sheet:
             align = "centre" if cell.columns > 1 and style != "plain" else aligns[c]
             at = {"left": left, "right": right, "centre": (left + right) / 2}[align]
             top = tops[r] + between / 2
+            if c == late:
+                top = tops[r + 1] - between / 2 - len(texts) * self.lead
             if cell.rows > 1:
                 top = (tops[r] + tops[r + cell.rows] - len(texts) * self.lead) / 2
             for n, line in enumerate(texts):
@@ -133,6 +137,9 @@ class Sheet:
             if style == "ruled":
                 for x0, y0, x1, y1 in self.sides(lefts[c], tops[r], lefts[c + cell.columns], tops[r + cell.rows]):
                     self.rule(x0, y0, x1, y1)
+        if style == "dashed":
+            for top in tops:
+                self.rule(lefts[0], top, lefts[-1], top, 0.8, (2.2, 2.2))
         if style == "booktabs":
             head = 1 + any(cell and cell.columns > 1 for cell in rows[0])
             for r, width in ((0, 1), (head, 0.5), (len(rows), 1)):
@@ -215,6 +222,16 @@ def close_statement(sheet):
     sheet.table(rows, [sheet.width("00.00.0000") + gap, 190, 90, 90], ["left", "left", "right", "right"], "plain", between=chance.choice([4, 6]))
 
 
+def late_amounts(sheet):
+    """The amount stands beside the last line of an entry."""
+    chance = sheet.chance
+    sheet.heading("Account statement")
+    rows = [["Date", "Value", "Entry", "Amount"]]
+    for _ in range(chance.randint(5, 9)):
+        rows.append([date(chance), date(chance), phrase(chance, 12, 22), amount(chance, 9000)])
+    sheet.table(rows, [85, 85, 190, 90], ["left", "left", "left", "right"], "plain", between=chance.choice([4, 6]), late=3)
+
+
 def spanning_heads(sheet):
     chance = sheet.chance
     style = chance.choice(["booktabs", "ruled"])
@@ -262,10 +279,12 @@ CLASSES = {
     "ruled lines": lambda sheet: multiline_table(sheet, "ruled"),
     "booktabs": lambda sheet: simple_table(sheet, "booktabs"),
     "booktabs lines": lambda sheet: multiline_table(sheet, "booktabs"),
+    "dashed": lambda sheet: simple_table(sheet, "dashed"),
     "plain": lambda sheet: simple_table(sheet, "plain"),
     "invoice": invoice,
     "statement": statement,
     "close statement": close_statement,
+    "late amounts": late_amounts,
     "spanning heads": spanning_heads,
     "row spans": row_spans,
     "side by side": side_by_side,
@@ -276,7 +295,7 @@ CLASSES = {
 def table_page(kind, seed):
     chance = random.Random(f"{kind} {seed}")
     sheet = Sheet(kind, chance)
-    if kind not in ("invoice", "statement", "close statement"):
+    if kind not in ("invoice", "statement", "close statement", "late amounts"):
         for _ in range(chance.randint(0, 2)):
             sheet.paragraph()
     CLASSES[kind](sheet)

@@ -205,6 +205,8 @@ constexpr float kLeader = 3;            // times the letter height
 constexpr float kSidebarWidth = 0.7F;  // of the width of the text beside it
 constexpr float kSidebarPitch = 2.2F;  // times the letter height
 constexpr std::size_t kNextToRunningMin = 2;
+constexpr std::ptrdiff_t kAmountRowsMin = 2;
+constexpr float kAmountRows = 0.25F;
 
 bool is_prose(const std::vector<Row>& rows, float width) {
   if (rows.size() < kGutterRowsMin) return false;
@@ -352,6 +354,16 @@ bool are_marks(const std::vector<Row>& rows) {
   return static_cast<std::size_t>(marks) * 2 > rows.size();
 }
 
+// Whether some rows consist of amounts alone, as those of a table do and those of prose do not.
+bool has_rows_of_amounts(const std::vector<Row>& rows) {
+  const auto amounts = std::ranges::count_if(rows, [](const Row& row) {
+    return !row.figure() &&
+           std::ranges::all_of(row.words, [](const Word* word) { return is_amount(word->text); });
+  });
+  return amounts >= kAmountRowsMin &&
+         static_cast<float>(amounts) >= kAmountRows * static_cast<float>(rows.size());
+}
+
 // Short rows, close to each other, beside text. A sidebar's rows lie between the rows of the text, or beside
 // rows that continue a sentence. Names beside their descriptions are a table: they lie where a description
 // begins. List marks belong to the items beside them.
@@ -372,6 +384,7 @@ bool are_columns(const Words& left_words, const Words& right_words, float letter
   if (!is_prose(left, bounds(left_words).width()) || !is_prose(right, bounds(right_words).width()))
     return false;
   if (!aligned(left, right, letters)) return true;
+  if (has_rows_of_amounts(left) || has_rows_of_amounts(right)) return false;
   const bool wide = std::min(row_step(left), row_step(right)) > kTablePitch * letters;
   if (wide && !is_list(left) && !is_list(right)) return false;
   return !has_narrow_columns(left, letters) && !has_narrow_columns(right, letters);

@@ -22,6 +22,8 @@ constexpr std::size_t kRulesMost = 2000;
 constexpr float kClearance = 0.2F;  // letter heights on either side of a line
 constexpr float kFilledCells = 0.25F;
 constexpr std::size_t kFilledRowsMin = 2;
+constexpr std::size_t kLabelledMin = 3;  // cells of a row with labels above values
+constexpr float kWithLabels = 0.6F;      // of the cells
 constexpr float kBodyHeight = 14;  // letter heights of a cell that may be the body of a page inside its frame
 constexpr float kBodyPart = 0.4F;  // minimum fraction of the grid
 
@@ -130,6 +132,18 @@ bool is_table(const Texts& cells) {
          static_cast<float>(all) >= kFilledCells * squares;
 }
 
+// A row of boxes, most of which hold a label above its value.
+bool is_row_of_labels(const Texts& cells) {
+  if (cells.size() != 1 || cells.front().size() < kLabelledMin) return false;
+  std::size_t labelled = 0;
+  for (const std::string& cell : cells.front()) {
+    const auto breaks = std::ranges::count(cell, kCellBreak);
+    if (breaks > 1) return false;
+    if (breaks == 1) ++labelled;
+  }
+  return static_cast<float>(labelled) >= kWithLabels * static_cast<float>(cells.front().size());
+}
+
 bool is_in(const Grid& grid, const Word& word) {
   return !word.figure && grid.cell_at(word.box.middle_x(), word.box.middle_y());
 }
@@ -183,7 +197,8 @@ bool is_drawing(const Grid& grid, const std::vector<Word>& words) {
 
 }  // namespace
 
-std::optional<Grid> Grid::of(const std::vector<Box>& across, const std::vector<Box>& down, float letters) {
+std::optional<Grid> Grid::of(const std::vector<Box>& across, const std::vector<Box>& down, float letters,
+                             std::size_t rows_min) {
   if (across.size() + down.size() > kRulesMost) return std::nullopt;
   std::vector<float> xs, ys;
   for (const Box& rule : down) xs.push_back(rule.middle_x());
@@ -196,7 +211,7 @@ std::optional<Grid> Grid::of(const std::vector<Box>& across, const std::vector<B
   const auto top = std::ranges::min(down, {}, &Box::y0).y0, bottom = std::ranges::max(down, {}, &Box::y1).y1;
   close_ends(grid.xs_, left, right, kOpenSide * letters);
   close_ends(grid.ys_, top, bottom, kOpenSide * letters);
-  if (grid.xs_.size() < 3 || grid.ys_.size() < 3) return std::nullopt;
+  if (grid.xs_.size() < 3 || grid.ys_.size() < rows_min + 1) return std::nullopt;
   if (grid.xs_.size() > kLinesMax || grid.ys_.size() > kLinesMax) return std::nullopt;
   const float width = grid.box().width() / static_cast<float>(grid.columns());
   if (width < kLetterBoxes * letters) return std::nullopt;
@@ -295,6 +310,7 @@ namespace {
 constexpr float kConnected = 0.25F;  // rules this close to each other are connected
 constexpr float kWidthMin = 7;
 constexpr float kHeightMin = 2.5F;
+constexpr float kRowHeightMin = 1.8F;  // of a grid of one row
 constexpr float kWideGap = 0.7F;
 constexpr float kThrough = 0.3F;      // a word that extends this far on both sides of a line is crossed by it
 constexpr float kCrossedMost = 0.1F;  // of the words
@@ -364,14 +380,15 @@ bool fits_badly(const Grid& grid, const PageText& page, float letters) {
 
 }  // namespace
 
-std::vector<Grid> grids_of(const Rules& rules, float letters) {
+std::vector<Grid> grids_of(const Rules& rules, float letters, std::size_t rows_min) {
   std::vector<Grid> grids;
   if (rules.across.size() + rules.down.size() > kRulesMost) return grids;
   for (const Rules& frame : Frames(rules, kConnected * letters).all()) {
-    auto grid = Grid::of(frame.across, frame.down, letters);
+    auto grid = Grid::of(frame.across, frame.down, letters, rows_min);
     if (!grid || grids.size() == kGridsMost) continue;
     const Box box = grid->box();
-    const bool large = box.width() >= kWidthMin * letters && box.height() >= kHeightMin * letters;
+    const float lowest = grid->rows() > 1 ? kHeightMin : kRowHeightMin;
+    const bool large = box.width() >= kWidthMin * letters && box.height() >= lowest * letters;
     if (large && !grid->has_body(letters)) grids.push_back(*std::move(grid));
   }
   std::ranges::sort(grids, {}, area);
@@ -403,11 +420,11 @@ std::vector<Box> set_ruled_tables(const Rules& rules, PageText& page) {
   for (const Word& word : page.words) all.push_back(&word);
   const float letters = body_letters(all);
   std::vector<Box> rest = rules.across;
-  for (const Grid& grid : grids_of(rules, letters)) {
+  for (const Grid& grid : grids_of(rules, letters, 1)) {
     if (fits_badly(grid, page, letters)) continue;
     page.letters = letters;  // few words may remain
     const Texts cells = texts_in(grid, page);
-    if (!is_table(cells)) continue;
+    if (!is_table(cells) && !is_row_of_labels(cells)) continue;
     replace_words(grid, cells, page);
     const Box box = grid.box();
     std::erase_if(rest, [&](const Box& rule) {

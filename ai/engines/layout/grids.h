@@ -17,9 +17,10 @@ struct Rules {
 class Grid {
  public:
   // `across` and `down`: the rules of one frame, as thin boxes; `letters`: the letter height in the same
-  // units. nullopt: fewer than two or more than 200 columns or rows, boxes for single letters, cells that are
-  // not rectangles, or more than 2,000 rules.
-  static std::optional<Grid> of(const std::vector<Box>& across, const std::vector<Box>& down, float letters);
+  // units. nullopt: fewer than two or more than 200 columns or rows (at least `rows_min`), boxes for single
+  // letters, cells that are not rectangles, or more than 2,000 rules.
+  static std::optional<Grid> of(const std::vector<Box>& across, const std::vector<Box>& down, float letters,
+                                std::size_t rows_min = 2);
 
   std::size_t columns() const { return xs_.size() - 1; }
   std::size_t rows() const { return ys_.size() - 1; }
@@ -57,7 +58,7 @@ class Grid {
 };
 
 // The grids of rules that touch each other, from the smallest to the largest.
-std::vector<Grid> grids_of(const Rules& rules, float letters);
+std::vector<Grid> grids_of(const Rules& rules, float letters, std::size_t rows_min = 2);
 
 // Replaces the words inside a grid by a table, which takes their place as a figure does. A grid with too
 // little content is not a table: its words stay unchanged. A grid without words, or whose words are not real

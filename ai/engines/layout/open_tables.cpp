@@ -12,6 +12,7 @@
 #include "ai/engines/layout/markers.h"
 #include "ai/engines/layout/rows.h"
 #include "ai/engines/layout/table_frames.h"
+#include "ai/engines/layout/table_mends.h"
 #include "ai/engines/layout/tables.h"
 
 namespace millrace::engines {
@@ -348,9 +349,12 @@ class OpenTableReader {
     lines.insert(lines.end(), tail.begin(), tail.end());
     Texts rows = OpenTable(lines, heads, columns, frame_).rows(partial_rules(top));
     if (!enough_cells_of(rows)) return;
+    Table table{rows.size(), std::move(rows)};
+    join_split_columns(table);
+    join_late_values(table.cells);
     take(lines,
          {frame_.x0, std::min(top, lines.front().top), frame_.x1, std::max(bottom, lines.back().bottom)},
-         std::move(rows));
+         table);
   }
 
  private:
@@ -411,7 +415,7 @@ class OpenTableReader {
            columns.of(line.chunks.back().x0) + 1 == columns.count();
   }
 
-  void take(const std::vector<TextLine>& lines, const Box& box, Texts rows) {
+  void take(const std::vector<TextLine>& lines, const Box& box, const Table& table) {
     std::vector<const Word*> taken;
     for (const TextLine& line : lines) {
       for (const Chunk& chunk : line.chunks)
@@ -424,8 +428,7 @@ class OpenTableReader {
     }
     page_.letters = letters_;
     page_.words = std::move(rest);
-    page_.words.push_back(
-        {.box = box, .text = table_markdown({rows.size(), std::move(rows)}), .figure = true});
+    page_.words.push_back({.box = box, .text = table_markdown(table), .figure = true});
   }
 
   const TableFrame& frame_;

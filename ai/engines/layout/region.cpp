@@ -67,6 +67,8 @@ std::vector<Block> RegionReader::read() {
       take_table(std::move(table));
     } else if (auto texts = blocks_at(next_)) {
       take_blocks(std::move(*texts));
+    } else if (const std::size_t end = staggered_blocks_end(next_); end > next_) {
+      take_staggered_blocks(end);
     } else if (heading(next_)) {
       take_heading();
     } else if (const auto marker = item_marker(next_)) {

@@ -54,6 +54,8 @@ class RegionReader {
 
   bool add_to_blocks(std::size_t first, std::vector<std::string>& texts) const;
   std::optional<std::vector<std::string>> blocks_at(std::size_t i) const;
+  std::size_t staggered_blocks_end(std::size_t first) const;
+  void take_staggered_blocks(std::size_t end);
   bool leads_to_end(std::size_t i) const;
   std::size_t entry_rows(std::size_t i) const;
   bool begins_entries(std::size_t i) const;

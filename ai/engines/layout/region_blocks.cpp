@@ -84,6 +84,53 @@ std::optional<std::vector<std::string>> RegionReader::blocks_at(std::size_t i) c
   return goes_on ? std::nullopt : side_blocks(table);
 }
 
+// Where two blocks end that begin here, the right one at a lower line than the left one: the sender of a
+// letter and its reader, say. `first`: none begin here.
+std::size_t RegionReader::staggered_blocks_end(std::size_t first) const {
+  std::size_t shared = first;  // the row that has lines of both
+  std::size_t at = 0;
+  const auto goes_on = [this](std::size_t i) {
+    return i < rows_.size() && !row(i).figure() && starts_afresh(row(i).words.front()->text);
+  };
+  float right = row(first).box.x1;
+  while (goes_on(shared) && (shared == first || gap_above(shared) < kParagraphGap) &&
+         row(shared).widest_gap(at, 0) < kBlocksApart * metrics_.letters) {
+    right = std::max(right, row(shared++).box.x1);
+  }
+  if (shared == first || shared - first > kAddressLinesMost || !goes_on(shared) ||
+      row(shared).words.size() < 2)
+    return first;
+  const bool close = gap_above(shared) < kParagraphGap;
+  if (!close || row(shared).widest_gap(at, 0) < kBlocksApart * metrics_.letters) return first;
+  const float begin = row(shared).words[at]->box.x0;
+  const float left = row(shared).box.x0;
+  if (begin < right + metrics_.letters || std::abs(left - row(first).box.x0) > kSamePlace * metrics_.letters)
+    return first;
+  std::size_t end = shared + 1;
+  while (goes_on(end) && end - shared < kAddressLinesMost && gap_above(end) < kParagraphGap &&
+         std::abs(row(end).box.x0 - begin) < kSamePlace * metrics_.letters) {
+    ++end;
+  }
+  return end > shared + 1 ? end : first;
+}
+
+void RegionReader::take_staggered_blocks(std::size_t end) {
+  std::string left, right;
+  for (; next_ < end; ++next_) {
+    std::size_t at = 0;
+    const Row& each = row(next_);
+    const bool shared = each.widest_gap(at, 0) >= kBlocksApart * metrics_.letters;
+    if (!shared) at = right.empty() ? each.words.size() : 0;
+    const auto middle = each.words.begin() + static_cast<std::ptrdiff_t>(at);
+    const Row one{each.box, each.height, {each.words.begin(), middle}},
+        other{each.box, each.height, {middle, each.words.end()}};
+    if (!one.words.empty()) left.append(left.empty() ? 0 : 1, kLineBreak).append(one.text());
+    if (!other.words.empty()) right.append(right.empty() ? 0 : 1, kLineBreak).append(other.text());
+  }
+  for (std::string* text : {&left, &right})
+    blocks_.push_back({Block::Kind::kParagraph, 0, {}, std::move(*text)});
+}
+
 void RegionReader::take_blocks(std::vector<std::string> texts) {
   next_ += kBlockRows;
   for (std::string& text : texts) blocks_.push_back({Block::Kind::kParagraph, 0, {}, std::move(text)});

@@ -8,6 +8,7 @@
 #include "ai/engines/layout/literal.h"
 #include "ai/engines/layout/markers.h"
 #include "ai/engines/layout/number_shape.h"
+#include "ai/engines/layout/table_mends.h"
 
 namespace millrace::engines {
 namespace {
@@ -445,7 +446,10 @@ Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
   for (std::size_t i = first; i < first + count; ++i) cells.add(i, cells_of(rows[i], cuts));
   table.cells = cells.take();
   for (const River& river : cuts) table.gaps.push_back(river.to - river.from);
-  if (cells.whole() >= kTableRowsMin && enough_cells(table)) table.rows = count;
+  if (cells.whole() < kTableRowsMin || !enough_cells(table)) return table;
+  table.rows = count;
+  join_split_columns(table);
+  join_late_values(table.cells);
   return table;
 }
 

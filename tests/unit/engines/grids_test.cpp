@@ -154,6 +154,18 @@ TEST(RuledTables, OneOfATextLayerIsReadCellByCell) {
   EXPECT_EQ(page.words.size(), 2u);
 }
 
+TEST(RuledTables, ARowOfLabelsAboveValuesIsATable) {
+  const Rules rules{across({0, 30}), down({0, 100, 200, 300}, 0, 30)};
+  PageText labels =
+      page_of({word(10, 2, "Name"), word(10, 16, "Miller"), word(110, 2, "Number"), word(110, 16, "17"),
+               word(210, 2, "Month"), word(210, 16, "October"), word(10, 60, "after")});
+  set_ruled_tables(rules, labels);
+  EXPECT_EQ(table_in(labels), "| Name<br>Miller | Number<br>17 | Month<br>October |\n| --- | --- | --- |");
+  PageText words = page_of({word(10, 2, "one"), word(110, 2, "two"), word(210, 2, "three")});
+  set_ruled_tables(rules, words);
+  EXPECT_EQ(table_in(words), "");
+}
+
 TEST(RuledTables, SeveralTablesOfAPageAreApart) {
   Rules rules = rules_of_grid();
   for (const Box& rule : across({200, 230, 260})) rules.across.push_back(rule);

@@ -308,10 +308,17 @@ Picture clipped(Pix* picture, const Box& box) {
   return part;
 }
 
-void fill_white(const Picture& gray, const Box& box) {
+namespace {
+
+void fill(const Picture& gray, const Box& box, int operation) {
   pixRasterop(gray.get(), pixel_at(box.x0), pixel_at(box.y0), pixel_at(box.x1) - pixel_at(box.x0),
-              pixel_at(box.y1) - pixel_at(box.y0), PIX_SET, nullptr, 0, 0);
+              pixel_at(box.y1) - pixel_at(box.y0), operation, nullptr, 0, 0);
 }
+
+}  // namespace
+
+void fill_white(const Picture& gray, const Box& box) { fill(gray, box, PIX_SET); }
+void fill_black(const Picture& gray, const Box& box) { fill(gray, box, PIX_CLR); }
 
 int resolution(const Picture& picture) { return pixGetXRes(picture.get()); }
 

@@ -32,8 +32,9 @@ std::vector<Box> pieces_of(Pix* binary);
 // The part of a picture within a box in its pixels. Empty: the box lies outside, or memory is short.
 Picture clipped(Pix* picture, const Box& box);
 
-// Makes a part of a gray picture white.
+// Makes a part of a gray picture white or black.
 void fill_white(const Picture& gray, const Box& box);
+void fill_black(const Picture& gray, const Box& box);
 
 // The pixel of a position on a page. Safe for any float: a document may place a word anywhere, or at NaN.
 int pixel_at(float place);

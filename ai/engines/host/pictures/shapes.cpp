@@ -1,12 +1,14 @@
 #include "ai/engines/host/pictures/shapes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
 
 #include <leptonica/allheaders.h>
 
+#include "ai/engines/host/pictures/dashed_rules.h"
 #include "ai/engines/host/pictures/leader_dots.h"
 
 namespace millrace::engines::host {
@@ -126,6 +128,7 @@ class Shapes {
 
   TakenShapes take() {
     TakenShapes taken;
+    const std::vector<DashedRule> dashed = take_dashed_rules();
     // Bullets stand so close to each other that pale ink joins them.
     const Picture dark(pixConvertTo1(gray_.get(), kBulletInk));
     if (dark) taken.leaders = find_bullets(pieces_of(dark.get()), dark.get(), letters_);
@@ -147,10 +150,24 @@ class Shapes {
       std::ranges::move(find_leaders(pieces_, binary_.get(), letters_), std::back_inserter(taken.leaders));
     for (const Leader& each : taken.leaders) add_around(each.box, taken.erased);
     for (const Box& each : taken.erased) fill_white(gray_, each);
+    for (const DashedRule& rule : dashed) {
+      for (const Box& each : rule.line) fill_black(gray_, each);
+    }
     return taken;
   }
 
  private:
+  std::vector<DashedRule> take_dashed_rules() {
+    std::vector<DashedRule> rules = find_dashed_rules(pieces_, letters_);
+    const auto place = [](const Box& box) { return std::array{box.y0, box.x0, box.y1, box.x1}; };
+    std::vector<std::array<float, 4>> taken;
+    for (const DashedRule& rule : rules)
+      std::ranges::transform(rule.dashes, std::back_inserter(taken), place);
+    std::ranges::sort(taken);
+    std::erase_if(pieces_, [&](const Box& piece) { return std::ranges::binary_search(taken, place(piece)); });
+    return rules;
+  }
+
   std::optional<CheckBox> box_at(const Box& piece) const {
     const float low = std::min(piece.width(), piece.height()), high = std::max(piece.width(), piece.height());
     if (low < kShapeMin * letters_ || high > kSignShapeMax * letters_ || high > kSquare * low)

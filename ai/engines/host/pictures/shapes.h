@@ -17,8 +17,8 @@ struct TakenShapes {
 
 // Takes shapes out of a page that a recogniser would read as letters: hollow boxes and circles to tick, with
 // or without a mark in them, the frames of fields, whose text stays, and leaders. A letter O and other signs
-// among letters stay. All in pixels of `gray`: 8 bits, upright, white paper; `letters`: the height of the
-// page's letters in pixels.
+// among letters stay. Dashed lines become whole ones. All in pixels of `gray`: 8 bits, upright, white paper;
+// `letters`: the height of the page's letters in pixels.
 TakenShapes take_shapes(const Picture& gray, float letters);
 
 }  // namespace millrace::engines::host

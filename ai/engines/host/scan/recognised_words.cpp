@@ -83,6 +83,29 @@ void use_capital_height(const tesseract::LTRResultIterator& at, Word& word) {
     word.text.front() = static_cast<char>(std::toupper(word.text.front()));
 }
 
+namespace {
+
+constexpr float kTooHigh = 1.15F;
+
+bool has_tall_letter(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) {
+    return std::isupper(c) != 0 || std::isdigit(c) != 0 ||
+           std::string_view("bdfhkl").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
+// By how much the height of a line must shrink. In a line with many capitals or digits, the recogniser takes
+// their height for that of small letters; but no ink of the line reaches as high as its tall letters then
+// would. `ascenders`: above the baseline, in pixels of the picture.
+float height_correction(const tesseract::LTRResultIterator& at, float baseline, float ascenders) {
+  const float ink = baseline - box_of(at, tesseract::RIL_TEXTLINE, 1).y0;
+  if (ink <= 0 || ascenders <= kTooHigh * ink || !has_tall_letter(text_at(at, tesseract::RIL_TEXTLINE)))
+    return 1;
+  return ink / ascenders;
+}
+
+}  // namespace
+
 void use_row_height(const tesseract::LTRResultIterator& at, double scale, Box& box) {
   float row_height = 0;
   float descenders = 0;
@@ -90,10 +113,10 @@ void use_row_height(const tesseract::LTRResultIterator& at, double scale, Box& b
   at.RowAttributes(&row_height, &descenders, &ascenders);
   int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
   if (row_height <= 0 || !at.Baseline(tesseract::RIL_WORD, &x0, &y0, &x1, &y1)) return;
-  const auto baseline = static_cast<float>((y0 + y1) / 2.0 / scale);
-  const auto down = static_cast<float>(-descenders / scale);
-  box.y1 = baseline + down;
-  box.y0 = box.y1 - static_cast<float>(row_height / scale);
+  const float middle = static_cast<float>(y0 + y1) / 2;
+  const double fit = height_correction(at, middle, row_height + descenders) / scale;
+  box.y1 = static_cast<float>(middle / scale - descenders * fit);
+  box.y0 = box.y1 - static_cast<float>(row_height * fit);
 }
 
 }  // namespace millrace::engines::host

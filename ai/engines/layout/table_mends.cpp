@@ -1,0 +1,74 @@
+#include "ai/engines/layout/table_mends.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "ai/engines/layout/markers.h"
+
+namespace millrace::engines {
+namespace {
+
+constexpr std::size_t kLateRowsMin = 2;
+constexpr float kLateRows = 0.5F;  // of the entries
+
+using Texts = std::vector<std::vector<std::string>>;
+
+bool has_values(const Texts& rows, std::size_t column) {
+  return std::any_of(rows.begin() + 1, rows.end(), [=](const auto& row) { return !row[column].empty(); });
+}
+
+bool is_head_only(const Texts& rows, std::size_t column) {
+  return !rows.front()[column].empty() && !has_values(rows, column);
+}
+
+bool is_without_head(const Texts& rows, std::size_t column) {
+  return rows.front()[column].empty() && has_values(rows, column);
+}
+
+std::size_t filled_from(const std::vector<std::string>& row, std::size_t column) {
+  while (column < row.size() && row[column].empty()) ++column;
+  return column;
+}
+
+// Whether the row continues a text of the row above and has what is missing to its right.
+bool is_late(const Texts& rows, std::size_t i) {
+  const auto &row = rows[i], &above = rows[i - 1];
+  const std::size_t text = filled_from(row, 0);
+  if (text == 0 || text == row.size() || above[0].empty() || above[text].empty()) return false;
+  return filled_from(row, text + 1) < row.size() && filled_from(above, text + 1) == row.size();
+}
+
+}  // namespace
+
+void join_split_columns(Table& table) {
+  Texts& rows = table.cells;
+  for (std::size_t i = 0; i + 1 < rows.front().size(); ++i) {
+    const bool one = is_head_only(rows, i) ? is_without_head(rows, i + 1)
+                                           : is_without_head(rows, i) && is_head_only(rows, i + 1);
+    if (!one) continue;
+    for (auto& row : rows) {
+      row[i] += row[i + 1];
+      row.erase(row.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+    if (i < table.gaps.size()) table.gaps.erase(table.gaps.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void join_late_values(Texts& rows) {
+  std::vector<std::size_t> late;
+  std::size_t entries = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (!rows[i][0].empty()) ++entries;
+    if (i > 1 && is_late(rows, i)) late.push_back(i);
+  }
+  if (late.size() < kLateRowsMin || static_cast<float>(late.size()) < kLateRows * static_cast<float>(entries))
+    return;
+  for (auto i = late.rbegin(); i != late.rend(); ++i) {
+    for (std::size_t column = 0; column < rows[*i].size(); ++column) {
+      if (!rows[*i][column].empty()) join_line(rows[*i - 1][column], rows[*i][column]);
+    }
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(*i));
+  }
+}
+
+}  // namespace millrace::engines
