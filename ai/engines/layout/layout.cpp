@@ -16,9 +16,11 @@
 namespace millrace::engines {
 namespace {
 
+constexpr float kSamePitch = 1.25F;
 constexpr float kGutter = 2;  // minimum distance of two columns, in letter heights
 
-// The typical distance between rows; large distances are paragraph gaps and are ignored.
+// The typical distance between the rows of a paragraph. Where most paragraphs are of one row, as in a letter,
+// most distances are larger.
 float row_pitch(const std::vector<std::vector<Row>>& regions, float letters) {
   std::vector<float> steps;
   for (const auto& rows : regions) {
@@ -27,7 +29,11 @@ float row_pitch(const std::vector<std::vector<Row>>& regions, float letters) {
       if (step > 0.6F * letters && step < 2.2F * letters) steps.push_back(step);
     }
   }
-  return steps.empty() ? 1.3F * letters : median(std::move(steps));
+  if (steps.empty()) return 1.3F * letters;
+  std::ranges::sort(steps);
+  const float least = steps[steps.size() / 4];
+  std::erase_if(steps, [=](float step) { return step > kSamePitch * least; });
+  return median(std::move(steps));
 }
 
 Words words_of(const PageText& page) {

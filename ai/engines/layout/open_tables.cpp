@@ -137,6 +137,7 @@ class OpenTable {
     find_rights();
     find_values();
     find_steps();
+    strips_are_rows_ = frame_.ys.size() > kBands && !any_strip_has_rows();
   }
 
   Texts rows(const std::vector<Box>& partial) {
@@ -247,7 +248,7 @@ class OpenTable {
   bool begins_row(std::size_t i, std::size_t first) const {
     const bool is_total = lines_[i].y > frame_.ys.back();
     if (is_total || parted_by_rule(i)) return true;
-    if (frame_.ys.size() > kBands || is_only_row(i)) return false;
+    if (strips_are_rows_ || is_only_row(i)) return false;
     if (row_step_ > 0 && lines_[i].y - lines_[i - 1].y > row_step_) return true;
     if (any_filled(i, values_) || !is_within(i, first)) return true;
     const bool values = any_filled(first, values_);
@@ -256,6 +257,20 @@ class OpenTable {
     const bool is_full = std::ranges::count(filled_[i], false) == 0;
     if (row_step_ > 0 && !values_[0]) return is_full && ended_on_purpose(i, rights_);
     return ended_on_purpose(i, is_full && !has_values() ? rooms_ : rights_);
+  }
+
+  // Whether a strip between two rules has several values in one column.
+  bool any_strip_has_rows() const {
+    std::vector<bool> seen(columns_.count());
+    for (std::size_t i = heads_; i < lines_.size(); ++i) {
+      if (i > heads_ && parted_by_rule(i)) seen.assign(columns_.count(), false);
+      for (std::size_t c = 0; c < columns_.count(); ++c) {
+        if (!values_[c] || !filled_[i][c]) continue;
+        if (seen[c]) return true;
+        seen[c] = true;
+      }
+    }
+    return false;
   }
 
   bool has_values() const { return std::ranges::count(values_, true) > 0; }
@@ -316,7 +331,8 @@ class OpenTable {
   std::vector<bool> values_;               // by column
   std::vector<float> rights_;              // by column: where its texts end
   std::vector<float> rooms_;               // by column: where the texts of the next one begin
-  float row_step_ = 0;                     // wider steps are between rows; 0: all steps are alike
+  bool strips_are_rows_ = false;
+  float row_step_ = 0;  // wider steps are between rows; 0: all steps are alike
 };
 
 bool enough_cells_of(const Texts& rows) {
@@ -365,7 +381,11 @@ class OpenTableReader {
   // Lines of the head between the first two rules.
   std::size_t heads_between(float top, float next) const {
     if (frame_.ys.size() < 3 || next - top > kHeadMost * letters_) return 0;
-    return lines_in(top, next).size();
+    const auto lines = lines_in(top, next);
+    const auto with_amounts = std::ranges::count_if(lines, [](const TextLine& line) {
+      return std::ranges::any_of(line.chunks, [](const Chunk& chunk) { return is_amount(chunk.row.text()); });
+    });
+    return with_amounts > 1 ? 0 : lines.size();
   }
 
   // The head may stand above the first rule.
