@@ -207,6 +207,10 @@ constexpr float kSidebarPitch = 2.2F;  // times the letter height
 constexpr std::size_t kNextToRunningMin = 2;
 constexpr std::ptrdiff_t kAmountRowsMin = 2;
 constexpr float kAmountRows = 0.25F;
+constexpr std::size_t kIndependentMin = 6;  // rows
+constexpr float kIndependentPitch = 1.7F;   // times the letter height
+constexpr float kExactlyBy = 0.12F;         // times the letter height
+constexpr float kIndependentMost = 0.45F;   // of the rows are at the same heights
 
 bool is_prose(const std::vector<Row>& rows, float width) {
   if (rows.size() < kGutterRowsMin) return false;
@@ -234,20 +238,26 @@ std::array<std::size_t, 2> beside(const std::vector<Row>& rows, const std::vecto
   return {first, end};
 }
 
-// Whether the rows of both sides are at the same heights. Lines of prose in two columns may be, too.
-bool aligned(const std::vector<Row>& left, const std::vector<Row>& right, float letters) {
+// Which part of the rows of both sides are at the same heights, of the side that has fewer. Rows less than
+// `apart_most` from each other are.
+float common_heights(const std::vector<Row>& left, const std::vector<Row>& right, float apart_most) {
   auto [i, left_end] = beside(left, right);
   auto [k, right_end] = beside(right, left);
   const std::size_t fewer = std::min(left_end - i, right_end - k);
   std::size_t common = 0;
   while (i < left_end && k < right_end) {
     const float apart = left[i].box.middle_y() - right[k].box.middle_y();
-    const bool together = std::abs(apart) < kAlignedBy * letters;
+    const bool together = std::abs(apart) < apart_most;
     if (together) ++common;
     if (together || apart < 0) ++i;
     if (together || apart > 0) ++k;
   }
-  return static_cast<float>(common) >= kAligned * static_cast<float>(fewer);
+  return fewer == 0 ? 1 : static_cast<float>(common) / static_cast<float>(fewer);
+}
+
+// Lines of prose in two columns may be aligned, too.
+bool aligned(const std::vector<Row>& left, const std::vector<Row>& right, float letters) {
+  return common_heights(left, right, kAlignedBy * letters) >= kAligned;
 }
 
 float row_step(const std::vector<Row>& rows) {
@@ -364,6 +374,22 @@ bool has_rows_of_amounts(const std::vector<Row>& rows) {
          static_cast<float>(amounts) >= kAmountRows * static_cast<float>(rows.size());
 }
 
+// The step that two thirds of the steps exceed or equal.
+float close_step(const std::vector<Row>& rows) {
+  std::vector<float> steps;
+  for (std::size_t i = 1; i < rows.size(); ++i) steps.push_back(rows[i].box.y0 - rows[i - 1].box.y0);
+  std::ranges::sort(steps);
+  return steps.empty() ? 0 : steps[steps.size() / 3];
+}
+
+// Whether both sides have many rows, close to each other and not at the same heights: those of a table are,
+// or a side has wide steps beside the lines of the other one.
+bool are_independent(const std::vector<Row>& left, const std::vector<Row>& right, float letters) {
+  if (std::min(left.size(), right.size()) < kIndependentMin) return false;
+  if (std::max(close_step(left), close_step(right)) > kIndependentPitch * letters) return false;
+  return common_heights(left, right, kExactlyBy * letters) < kIndependentMost;
+}
+
 // Short rows, close to each other, beside text. A sidebar's rows lie between the rows of the text, or beside
 // rows that continue a sentence. Names beside their descriptions are a table: they lie where a description
 // begins. List marks belong to the items beside them.
@@ -381,6 +407,7 @@ bool are_columns(const Words& left_words, const Words& right_words, float letter
   const std::vector<Row> left = make_rows(left_words);
   const std::vector<Row> right = make_rows(right_words);
   if (is_sidebar(left, right, letters) || is_sidebar(right, left, letters)) return true;
+  if (are_independent(left, right, letters)) return true;
   if (!is_prose(left, bounds(left_words).width()) || !is_prose(right, bounds(right_words).width()))
     return false;
   if (!aligned(left, right, letters)) return true;

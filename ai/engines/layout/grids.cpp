@@ -383,13 +383,18 @@ bool fits_badly(const Grid& grid, const PageText& page, float letters) {
 std::vector<Grid> grids_of(const Rules& rules, float letters, std::size_t rows_min) {
   std::vector<Grid> grids;
   if (rules.across.size() + rules.down.size() > kRulesMost) return grids;
+  std::size_t tables = 0, lone_rows = 0;
   for (const Rules& frame : Frames(rules, kConnected * letters).all()) {
     auto grid = Grid::of(frame.across, frame.down, letters, rows_min);
-    if (!grid || grids.size() == kGridsMost) continue;
+    if (!grid) continue;
+    std::size_t& count = grid->rows() > 1 ? tables : lone_rows;
+    if (count == kGridsMost) continue;
     const Box box = grid->box();
     const float lowest = grid->rows() > 1 ? kHeightMin : kRowHeightMin;
     const bool large = box.width() >= kWidthMin * letters && box.height() >= lowest * letters;
-    if (large && !grid->has_body(letters)) grids.push_back(*std::move(grid));
+    if (!large || grid->has_body(letters)) continue;
+    ++count;
+    grids.push_back(*std::move(grid));
   }
   std::ranges::sort(grids, {}, area);
   return grids;

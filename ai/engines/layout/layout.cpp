@@ -17,7 +17,24 @@ namespace millrace::engines {
 namespace {
 
 constexpr float kSamePitch = 1.25F;
-constexpr float kGutter = 2;  // minimum distance of two columns, in letter heights
+constexpr float kPitch = 1.3F;       // letter heights
+constexpr float kWidePitch = 1.6F;   // of text with double spacing, or from paragraph to paragraph
+constexpr float kFilledRow = 0.85F;  // of the width of its column
+constexpr float kGutter = 2;         // minimum distance of two columns, in letter heights
+
+// Whether most rows fill their column, as those of paragraphs do.
+bool are_mostly_full(const std::vector<std::vector<Row>>& regions) {
+  std::size_t all = 0, full = 0;
+  for (const auto& rows : regions) {
+    const Box box = bounds(rows);
+    for (const Row& row : rows) {
+      if (row.figure()) continue;
+      ++all;
+      if (row.box.x1 > box.x0 + kFilledRow * box.width()) ++full;
+    }
+  }
+  return 2 * full >= all;
+}
 
 // The typical distance between the rows of a paragraph. Where most paragraphs are of one row, as in a letter,
 // most distances are larger.
@@ -29,11 +46,13 @@ float row_pitch(const std::vector<std::vector<Row>>& regions, float letters) {
       if (step > 0.6F * letters && step < 2.2F * letters) steps.push_back(step);
     }
   }
-  if (steps.empty()) return 1.3F * letters;
+  if (steps.empty()) return kPitch * letters;
   std::ranges::sort(steps);
   const float least = steps[steps.size() / 4];
   std::erase_if(steps, [=](float step) { return step > kSamePitch * least; });
-  return median(std::move(steps));
+  const float pitch = median(std::move(steps));
+  const bool apart = pitch > kWidePitch * letters && !are_mostly_full(regions);
+  return apart ? kPitch * letters : pitch;
 }
 
 Words words_of(const PageText& page) {

@@ -158,6 +158,13 @@ int section_depth(std::string_view word) {
   return parts == 1 && !dot_at_end ? 0 : parts;
 }
 
+bool is_time(std::string_view text) {
+  const auto digits = static_cast<std::size_t>(
+      std::ranges::count_if(text, [](unsigned char c) { return std::isdigit(c) != 0; }));
+  const std::size_t marks = text.find_first_of(":./-") == std::string_view::npos ? 0 : text.size() - digits;
+  return digits >= 3 && marks > 0 && marks <= 2 && std::isdigit(static_cast<unsigned char>(text.back())) != 0;
+}
+
 bool is_amount(std::string_view text) {
   constexpr std::size_t kAmountMax = 40;  // bytes
   if (text.size() > kAmountMax) return false;

@@ -18,6 +18,7 @@ bool is_list_marker(std::string_view word);     // a bullet or an item number
 bool follows_on(std::string_view before, std::string_view after);
 // Depth of a section number: "1." is 1, "2.3" and "2.3." are 2; 0: no section number.
 int section_depth(std::string_view word);
+bool is_time(std::string_view text);         // a time or a date in digits: 8:30, 17.04.2026
 bool is_amount(std::string_view text);       // 1,300.00, (5 %), -3, € 12: digits and signs, but no letter
 bool is_page_number(std::string_view line);  // 7, - 7 -, Page 7, 7 / 12, 7 of 12
 

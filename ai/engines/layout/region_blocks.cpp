@@ -12,7 +12,8 @@ namespace millrace::engines {
 namespace {
 
 constexpr std::size_t kBlockRows = 2;
-constexpr float kBlocksApart = 3;  // letter heights
+constexpr float kBlocksApart = 3;          // letter heights
+constexpr std::size_t kLinesAboveMin = 2;  // of the left one of two blocks, above the right one
 constexpr std::size_t kAddressLinesMin = 3, kAddressLinesMost = 8;
 
 }  // namespace
@@ -87,6 +88,7 @@ std::optional<std::vector<std::string>> RegionReader::blocks_at(std::size_t i) c
 // Where two blocks end that begin here, the right one at a lower line than the left one: the sender of a
 // letter and its reader, say. `first`: none begin here.
 std::size_t RegionReader::staggered_blocks_end(std::size_t first) const {
+  if (row(first).figure() || row(first).bold() || heading(first)) return first;
   std::size_t shared = first;  // the row that has lines of both
   std::size_t at = 0;
   const auto goes_on = [this](std::size_t i) {
@@ -97,7 +99,7 @@ std::size_t RegionReader::staggered_blocks_end(std::size_t first) const {
          row(shared).widest_gap(at, 0) < kBlocksApart * metrics_.letters) {
     right = std::max(right, row(shared++).box.x1);
   }
-  if (shared == first || shared - first > kAddressLinesMost || !goes_on(shared) ||
+  if (shared < first + kLinesAboveMin || shared - first > kAddressLinesMost || !goes_on(shared) ||
       row(shared).words.size() < 2)
     return first;
   const bool close = gap_above(shared) < kParagraphGap;
@@ -108,10 +110,13 @@ std::size_t RegionReader::staggered_blocks_end(std::size_t first) const {
     return first;
   std::size_t end = shared + 1;
   while (goes_on(end) && end - shared < kAddressLinesMost && gap_above(end) < kParagraphGap &&
-         std::abs(row(end).box.x0 - begin) < kSamePlace * metrics_.letters) {
+         std::abs(row(end).box.x0 - begin) < kSamePlace * metrics_.letters &&
+         row(end).widest_gap(at, 0) < kBlocksApart * metrics_.letters) {
     ++end;
   }
-  return end > shared + 1 ? end : first;
+  const bool is_table = table_at(rows_, shared, metrics_.letters).rows > 0 ||
+                        (shared + 1 < rows_.size() && table_at(rows_, shared + 1, metrics_.letters).rows > 0);
+  return end > shared + 1 && !is_table ? end : first;
 }
 
 void RegionReader::take_staggered_blocks(std::size_t end) {

@@ -1,6 +1,7 @@
 #include "ai/engines/layout/rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ai/engines/layout/leaders.h"
@@ -169,6 +170,18 @@ std::vector<Row> make_rows(Words words) {
   for (Row& row : rows) finish(row);
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.box.y0 < b.box.y0; });
   return rows;
+}
+
+// Between words above each other, as a row of a scan may slant.
+float step_to(const std::vector<Row>& rows, std::size_t i) {
+  constexpr float kSameHeight = 0.02F;  // of words of one size
+  const Row &above = rows[i - 1], &row = rows[i];
+  const bool narrower = row.box.width() < above.box.width();
+  const Box& one = (narrower ? row : above).words.front()->box;
+  const auto far = [&](const Word* word) { return std::abs(word->box.middle_x() - one.middle_x()); };
+  const Box& other = (*std::ranges::min_element((narrower ? above : row).words, {}, far))->box;
+  if (std::abs(one.height() - other.height()) > kSameHeight * one.height()) return row.box.y0 - above.box.y0;
+  return narrower ? one.y0 - other.y0 : other.y0 - one.y0;
 }
 
 }  // namespace millrace::engines

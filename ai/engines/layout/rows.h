@@ -35,4 +35,7 @@ float body_letters(const Words& words);
 // Median height of the words that are not figures.
 float letter_height(const Words& words);
 
+// Distance from the top of the previous row. REQUIRES: i > 0.
+float step_to(const std::vector<Row>& rows, std::size_t i);
+
 }  // namespace millrace::engines

@@ -15,7 +15,7 @@ constexpr float kBreakMost = 0.8F;           // between two pieces of a rule tha
 constexpr float kRuleMin = 7;                // length of a rule
 constexpr float kPieceMin = 2;               // of a piece of a rule
 constexpr float kSameHeight = 0.25F;
-constexpr std::size_t kRulesPerPage = 400;
+constexpr std::size_t kPiecesPerPage = 2000, kRulesPerPage = 400;
 
 // Whether lines between two rules may be rows of a table, not a line of prose or nothing.
 bool are_tabular(const std::vector<TextLine>& lines, const TableFrame& frame) {
@@ -93,9 +93,10 @@ Words words_between(const PageText& page, const TableFrame& frame, float top, fl
 std::vector<TableFrame> table_frames(std::vector<Box> rules, const PageText& page, float letters) {
   std::vector<TableFrame> frames;
   std::erase_if(rules, [=](const Box& rule) { return rule.width() < kPieceMin * letters; });
-  if (rules.size() > kRulesPerPage) return frames;
+  if (rules.size() > kPiecesPerPage) return frames;
   rules = joined_rules(std::move(rules), letters);
   std::erase_if(rules, [=](const Box& rule) { return rule.width() < kRuleMin * letters; });
+  if (rules.size() > kRulesPerPage) return frames;
   std::ranges::sort(rules, {}, &Box::y0);
   while (!rules.empty()) {
     const Box first = rules.front();

@@ -1,6 +1,7 @@
 #include "ai/engines/layout/table_mends.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 
 #include "ai/engines/layout/markers.h"
@@ -17,8 +18,14 @@ bool has_values(const Texts& rows, std::size_t column) {
   return std::any_of(rows.begin() + 1, rows.end(), [=](const auto& row) { return !row[column].empty(); });
 }
 
+// A head is a word. Without a head, the first row has values, such as the debits and credits of a statement.
+bool is_head(const std::string& text) {
+  const bool digit = std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return text.size() > 1 && !digit && has_letter_or_digit(text);
+}
+
 bool is_head_only(const Texts& rows, std::size_t column) {
-  return !rows.front()[column].empty() && !has_values(rows, column);
+  return is_head(rows.front()[column]) && !has_values(rows, column);
 }
 
 bool is_without_head(const Texts& rows, std::size_t column) {
@@ -63,6 +70,11 @@ void join_late_values(Texts& rows) {
   }
   if (late.size() < kLateRowsMin || static_cast<float>(late.size()) < kLateRows * static_cast<float>(entries))
     return;
+  // Rows of a group follow their title; a statement ends with its balance.
+  const bool is_group = std::any_of(late.begin(), late.end() - 1, [&](std::size_t i) {
+    return i + 1 < rows.size() && rows[i + 1][0].empty() && !is_late(rows, i + 1);
+  });
+  if (is_group) return;
   for (auto i = late.rbegin(); i != late.rend(); ++i) {
     for (std::size_t column = 0; column < rows[*i].size(); ++column) {
       if (!rows[*i][column].empty()) join_line(rows[*i - 1][column], rows[*i][column]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <utility>
 
@@ -14,11 +15,11 @@ namespace millrace::engines {
 namespace {
 
 constexpr float kGap = 1.1F;        // times the letter height: minimum gap between cells
+constexpr float kAfterTime = 0.7F;  // the same after the time or date that a row begins with
 constexpr float kWrapPitch = 1.4F;  // maximum pitch between two lines of one cell
 constexpr float kWiderStep =
     1.1F;  // a step between rows exceeds the line distance within a cell by this factor
 constexpr std::size_t kWrapMax = 12;  // lines of a cell
-constexpr float kOfOneSize = 0.02F;   // of words of one size
 constexpr float kSameEnd = 0.25F;     // times the letter height: tolerance for right-aligned amounts
 
 // The word of the row that begins the cell after the one in whose place the line is.
@@ -28,6 +29,12 @@ std::optional<std::size_t> between_cells(const Row& line, const Row& row, float 
     if (left + kRiver * letters < line.box.x0 && line.box.x1 + kRiver * letters < right) return k;
   }
   return std::nullopt;
+}
+
+// Whether the row begins with a time or a date, and something stands apart from it.
+bool follows_time(const Row& row, float letters) {
+  return row.words.size() > 1 && is_time(row.words[0]->text) &&
+         row.words[1]->box.x0 - row.words[0]->box.x1 > kAfterTime * letters;
 }
 
 // Whether words[k] stands after a value, such as a date or a position, with more than a space between them.
@@ -144,7 +151,9 @@ bool continues_cell_of(const std::vector<Row>& rows, std::size_t line, std::size
 }  // namespace
 
 bool begins_cell(const Row& row, std::size_t k, float letters) {
-  return k == 0 || row.words[k]->box.x0 - row.words[k - 1]->box.x1 > kGap * letters;
+  if (k == 0) return true;
+  const float gap = row.words[k]->box.x0 - row.words[k - 1]->box.x1;
+  return gap > kGap * letters || (k == 1 && follows_time(row, letters));
 }
 
 bool has_cells(const Row& row, float letters) {
@@ -152,18 +161,7 @@ bool has_cells(const Row& row, float letters) {
   // The gap after a bullet or a number does not separate cells.
   const std::size_t from = is_list_marker(row.words.front()->text) ? 1 : 0;
   std::size_t at = 0;
-  return row.widest_gap(at, from) > kGap * letters;
-}
-
-// Between words above each other, as a row of a scan may slant.
-float step_to(const std::vector<Row>& rows, std::size_t i) {
-  const Row &above = rows[i - 1], &row = rows[i];
-  const bool narrower = row.box.width() < above.box.width();
-  const Box& one = (narrower ? row : above).words.front()->box;
-  const auto far = [&](const Word* word) { return std::abs(word->box.middle_x() - one.middle_x()); };
-  const Box& other = (*std::ranges::min_element((narrower ? above : row).words, {}, far))->box;
-  if (std::abs(one.height() - other.height()) > kOfOneSize * one.height()) return row.box.y0 - above.box.y0;
-  return narrower ? one.y0 - other.y0 : other.y0 - one.y0;
+  return row.widest_gap(at, from) > kGap * letters || follows_time(row, letters);
 }
 
 std::optional<std::size_t> row_of(const std::vector<Row>& rows, std::size_t line, float letters) {

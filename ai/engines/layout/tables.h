@@ -15,8 +15,6 @@ inline constexpr float kRiver =
 // Whether words[k] begins a cell: it follows a wide gap or is the first word.
 bool begins_cell(const Row& row, std::size_t k, float letters);
 bool has_cells(const Row& row, float letters);
-// Distance from the top of the previous row. REQUIRES: i > 0.
-float step_to(const std::vector<Row>& rows, std::size_t i);
 
 // The table row that a line without cells belongs to: one cell of the row has several lines, and the other
 // cells may be beside its first or its last line. In the first column, a line may only continue the row

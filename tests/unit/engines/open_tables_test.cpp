@@ -77,6 +77,27 @@ TEST(OpenTables, EachTotalBelowTheLastRuleIsARow) {
   }
 }
 
+TEST(OpenTables, SubtotalsBetweenRulesPartNoRows) {
+  Sheet sheet;
+  sheet.put(304, 84, "2026").put(404, 84, "2025");
+  std::vector<float> ys{96};
+  for (const std::string group : {"Fixed assets", "Current assets", "Claims"}) {
+    float y = ys.back() + 4;
+    sheet.put(54, y, group);
+    for (const std::string name : {"Land", "Plant"}) {
+      y += kPitch;
+      sheet.put(54, y, name).put(304, y, "1,204").put(404, y, "1,251");
+    }
+    ys.push_back(y + 13);
+    sheet.put(304, ys.back() + 3, "2,408").put(404, ys.back() + 3, "2,502");
+    ys.push_back(ys.back() + 16);
+  }
+  EXPECT_THAT(
+      read(sheet, rules_at(ys)),
+      ::testing::StartsWith("|  | 2026 | 2025 |\n| --- | --- | --- |\n| Fixed assets |  |  |\n"
+                            "| Land | 1,204 | 1,251 |\n| Plant | 1,204 | 1,251 |\n|  | 2,408 | 2,502 |\n"));
+}
+
 TEST(OpenTables, ARowBeginsWithAValueInAColumnOfValues) {
   Sheet sheet;
   sheet.put(54, 100, "Pos").put(104, 100, "Description").put(404, 100, "Total");

@@ -66,6 +66,63 @@ TEST(TableMends, RowsOfAGroupAndSidesOfAJournalStayRows) {
   EXPECT_EQ(joined_rows(journal), journal);
 }
 
+TEST(TableMends, DebitsAndCreditsWithoutAHeadStayTwoColumns) {
+  const Rows sides{
+      {"1 May", "Rent", "650.00", ""}, {"3 May", "Salary", "", "2000.00"}, {"7 May", "Refund", "", "12.00"}};
+  EXPECT_EQ(joined_columns(sides), sides);
+}
+
+TEST(TableMends, TheFirstRowOfAGroupIsNotPartOfItsTitle) {
+  const Rows budget{{"No", "Position", "Amount"}, {"4000", "Staff", ""},  {"", "Salaries", "5000"},
+                    {"", "Insurance", "700"},     {"4100", "Travel", ""}, {"", "Flights", "900"},
+                    {"", "Hotels", "800"}};
+  EXPECT_EQ(joined_rows(budget), budget);
+}
+
+TEST(SideBlocks, AHeadingAboveTwoColumnsIsNoneOfThem) {
+  Sheet sheet;
+  sheet.put(50, 100, "Experience", true);
+  sheet.put(50, 100 + kPitch, "2019 to 2023").put(330, 100 + kPitch, "Software engineer");
+  sheet.put(330, 100 + 2 * kPitch, "Built the billing");
+  EXPECT_THAT(sheet.markdown(), ::testing::StartsWith("### Experience\n"));
+}
+
+TEST(Paragraphs, OfOneLineAreApartInALetter) {
+  Sheet sheet;
+  sheet.lines(50, 100, {"Corner Bakery", "4 Market Place", "68000 Lockton"});
+  float y = 100 + 5 * kPitch;
+  for (const std::string line :
+       {"Your order of October", "Dear Mr Baker", "As agreed we take back the sacks", "Yours sincerely"}) {
+    sheet.put(50, y, line);
+    y += 2 * kPitch - 1;
+  }
+  EXPECT_THAT(
+      sheet.markdown(),
+      HasSubstr("Your order of October\n\nDear Mr Baker\n\nAs agreed we take back the sacks\n\nYours"));
+}
+
+TEST(Columns, RowsAtTheirOwnHeightsAreColumns) {
+  Sheet sheet;
+  std::vector<std::string> side, text;
+  for (int i = 0; i < 8; ++i) {
+    side.push_back("skill " + std::to_string(i));
+    text.push_back("worked at mill " + std::to_string(i));
+  }
+  sheet.lines(50, 100, side).lines(300, 104, text);
+  EXPECT_LT(sheet.markdown().find("skill 7"), sheet.markdown().find("worked at mill 0"));
+}
+
+TEST(Times, AColumnOfTimesNeedsNoWideGap) {
+  Sheet sheet;
+  float y = 100;
+  for (const std::string hour : {"08", "09", "10", "11"}) {
+    sheet.put(50, y, hour + ":30")
+        .put(50 + 5 * kCharacter + 0.8F * kLetters, y, "Welcome and coffee in the hall");
+    y += 1.5F * kPitch;
+  }
+  EXPECT_THAT(sheet.markdown(), HasSubstr("| 09:30 | Welcome and coffee in the hall |"));
+}
+
 TEST(SideBlocks, TwoBlocksMayStandAtDifferentHeights) {
   Sheet sheet;
   sheet.lines(50, 100, {"Mill and Sons", "12 Weir Lane", "67000 Millbrook", "Phone 03 88 12"});
@@ -119,7 +176,7 @@ TEST(DashedRules, HyphensLettersAndUnevenMarksAreNone) {
   EXPECT_TRUE(find_dashed_rules(dashes(40, 2, 1, 1), 11.5F).empty());   // too short a line
   EXPECT_TRUE(find_dashed_rules(dashes(40, 6, 20), 11.5F).empty());     // too far apart
   EXPECT_TRUE(find_dashed_rules(dashes(40, 6, 4, 16), 11.5F).empty());  // as high as letters
-  std::vector<Box> stems;  // of a letter i in each line
+  std::vector<Box> stems;                                               // of a letter i in each line
   for (const Box& dash : dashes(20, 11, 12)) stems.push_back({dash.y0, dash.x0, dash.y1, dash.x1});
   EXPECT_TRUE(find_dashed_rules(stems, 11.5F).empty());
   std::vector<Box> uneven;

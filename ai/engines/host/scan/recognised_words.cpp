@@ -122,14 +122,15 @@ void use_row_height(const tesseract::LTRResultIterator& at, double scale, Box& b
 }
 
 void even_out_heights(std::vector<Word>& words) {
-  constexpr float kSameSize = 0.15F;
+  constexpr float kSameSize = 0.15F, kSmaller = 0.05F;
   constexpr float kBelowBaseline = 0.22F;  // of the height of letters
   Words all;
   for (const Word& word : words) all.push_back(&word);
   const float body = body_letters(all);
   for (Word& word : words) {
     const float more = body - word.box.height();
-    if (word.figure || std::abs(more) > kSameSize * body) continue;
+    // Smaller letters may be those of a running head.
+    if (word.figure || more < -kSameSize * body || more > kSmaller * body) continue;
     word.box.y1 += kBelowBaseline * more;
     word.box.y0 = word.box.y1 - body;
   }
