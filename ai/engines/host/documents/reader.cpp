@@ -14,6 +14,7 @@
 #include "ai/engines/host/scan/language_check.h"
 #include "ai/engines/host/tool.h"
 #include "ai/engines/layout/bbox_xml.h"
+#include "ai/engines/layout/combs.h"
 #include "ai/engines/layout/direction.h"
 #include "ai/engines/layout/layer_words.h"
 #include "ai/engines/layout/layout.h"
@@ -275,6 +276,7 @@ PageOutcome DocumentReader::text_outcome(PageText text, PageDrawing drawing, std
   }
   const std::vector<std::string> stamps = take_stamps(text);
   add_drawn_bullets(drawing.dots, text.words);
+  join_boxed_characters(drawing.rules, drawing.check_boxes, text);
   add_check_boxes(drawing.check_boxes, text);
   set_open_tables(set_ruled_tables(drawing.rules, text), text);
   place_figures(figures, outcome.images, text);

@@ -20,6 +20,7 @@ constexpr float kCombLine = 0.8F;  // of the height of a box: the ink of a line 
 constexpr float kCombSide = 0.85F;
 // The width of a cell, of the height of its box; of all cells, it differs by at most this factor.
 constexpr float kCellNarrow = 0.35F, kCellWide = 1.3F, kCellsAlike = 1.3F;
+constexpr float kGroupApart = 1.8F;  // of the distance of two boxes
 constexpr float kBoxesApart = 0.5F;  // of their height
 constexpr std::size_t kCellsMin = 3;
 constexpr std::size_t kCombPiecesMost = 3;  // of the ink of a character
@@ -72,7 +73,14 @@ struct CombCells {
   std::vector<engines::Box> cells;
 };
 
-// Boxes beside each other are one field.
+// Whether the boxes of a piece stand apart from those before them: day, month and year.
+bool begins_a_group(const CombCells& row, const engines::Box& piece, std::size_t cells) {
+  const float gap = piece.x0 - row.pieces.back().x1;
+  if (cells > 1 || row.cells.size() > row.pieces.size()) return gap > 2;
+  return row.pieces.size() > 1 && gap > kGroupApart * (row.pieces[1].x0 - row.pieces[0].x1) + 1;
+}
+
+// Boxes beside each other are one field. An empty cell stands between two groups of them.
 std::vector<CombCells> rows_of_boxes(Pix* ink, float letters) {
   std::vector<engines::Box> pieces = pieces_of(ink);
   std::ranges::sort(pieces, {}, &engines::Box::x0);
@@ -86,13 +94,18 @@ std::vector<CombCells> rows_of_boxes(Pix* ink, float letters) {
              piece.x0 - last.x1 < kBoxesApart * piece.height();
     });
     CombCells& to = row == rows.end() ? rows.emplace_back() : *row;
+    if (!to.pieces.empty() && begins_a_group(to, piece, cells.size())) {
+      const float x = to.pieces.back().x1;
+      to.cells.push_back({x, piece.y0, x, piece.y0});
+    }
     to.pieces.push_back(piece);
     std::ranges::move(cells, std::back_inserter(to.cells));
   }
   return rows;
 }
 
-bool are_for_characters(const std::vector<engines::Box>& cells, float letters) {
+bool are_for_characters(std::vector<engines::Box> cells, float letters) {
+  std::erase_if(cells, [](const engines::Box& cell) { return cell.height() <= 0; });
   if (cells.size() < kCellsMin) return false;
   const auto [narrow, wide] = std::ranges::minmax(cells, {}, &engines::Box::width);
   const float high = cells.front().height() + 2 * std::max(2.0F, kCombWall * letters);
@@ -148,7 +161,7 @@ std::optional<Comb> comb_of(const Picture& gray, Pix* ink, const CombCells& row,
   if (!are_for_characters(row.cells, letters)) return std::nullopt;
   const std::vector<engines::Box> characters = characters_in(ink, row.cells, letters);
   const auto filled = std::ranges::count_if(characters, [](const auto& each) { return each.height() > 0; });
-  const bool connected = row.pieces.size() == 1;  // separate empty boxes are boxes to tick
+  const bool connected = 2 * row.pieces.size() <= row.cells.size();  // separate empty boxes are boxes to tick
   if (characters.empty() || (!connected && 2 * filled < std::ssize(characters))) return std::nullopt;
   Comb comb{united(row.pieces.front(), row.pieces.back()), {}, {}};
   for (const engines::Box& each : characters)
