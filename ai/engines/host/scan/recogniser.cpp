@@ -20,6 +20,7 @@
 #include "ai/engines/host/scan/part_reader.h"
 #include "ai/engines/host/scan/recognised_words.h"
 #include "ai/engines/host/scan/sign_reader.h"
+#include "ai/engines/host/scan/sign_shapes.h"
 #include "ai/engines/host/scan/table_reader.h"
 #include "ai/engines/layout/markers.h"
 #include "ai/engines/layout/number_columns.h"
@@ -336,6 +337,7 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   if (may_read_again())
     read_signs(
         *api_, prepared, [&] { return run(time); }, recognition.text);
+  if (may_read_again()) mend_signs(prepared, recognition.text);
   check_pale_and_unread(prepared, recognition);
   add_leaders(prepared.leaders, recognition.text.words);
   add_bullets(prepared.marks, recognition.text.words);
