@@ -22,10 +22,10 @@ constexpr float kNearestRows = 0.6F,
                 kFarthestRows = 2.2F;  // letter heights from one line of a text to the next
 constexpr float kWideStep = 1.3F;      // of the pitch: paragraphs are this far apart
 constexpr float kUsualPitch = 1.3F;    // letter heights
-constexpr float kCloseSteps = 0.1F;   // of all steps
-constexpr std::size_t kCloseStepsMin = 2;
+constexpr float kCloseSteps = 0.05F;   // of all steps
+constexpr std::size_t kCloseStepsMin = 1;
 constexpr float kRunningSteps = 0.5F;  // of the wide steps
-constexpr float kFullLine = 0.85F;       // of the width of its region
+constexpr float kFullLine = 0.85F;     // of the width of its region
 
 struct Step {
   float distance = 0;
