@@ -339,6 +339,7 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
         *api_, prepared, [&] { return run(time); }, recognition.text);
   if (may_read_again()) mend_signs(prepared, recognition.text);
   check_pale_and_unread(prepared, recognition);
+  even_out_heights(recognition.text.words);
   add_leaders(prepared.leaders, recognition.text.words);
   add_bullets(prepared.marks, recognition.text.words);
   add_check_boxes(prepared.check_boxes, recognition.text);
