@@ -316,3 +316,34 @@ def bill():
 def test_no_word_crosses_a_cell(shared, turn):
     image = bill() if turn is None else bill().transpose(turn)
     assert rows_of(read(shared, image)["markdown"])[1:] == BILL[1:]
+
+
+def test_heads_that_run_upwards_are_read(shared):
+    sheet, days = Sheet(), ["Monday", "Tuesday", "Wednesday"]
+    for x in (60, 200, 240, 280, 320):
+        sheet.line(x, 100, x, 260)
+    for y in (100, 200, 220, 240, 260):
+        sheet.line(60, y, 320, y)
+    sheet.text(66, 150, "Name")
+    for place, day in enumerate(days):
+        label = Image.new("L", (int(90 * sheet.scale), int(16 * sheet.scale)), 255)
+        ImageDraw.Draw(label).text((4, 4), day, font=sheet.font(), fill=0)
+        sheet.image.paste(label.rotate(90, expand=True), (int((210 + 40 * place) * sheet.scale), int(105 * sheet.scale)))
+    for row, name in enumerate(["Anna Sharp", "Tom Weber", "Lea Moreau"]):
+        sheet.text(66, 204 + 20 * row, name)
+        for place in range(3):
+            sheet.text(216 + 40 * place, 204 + 20 * row, str(4 + row + place))
+    rows = rows_of(read(shared, sheet.image)["markdown"])
+    assert rows[0] == ["Name", *days] and rows[1] == ["Anna Sharp", "4", "5", "6"], rows
+
+
+def test_a_row_of_boxes_with_labels_above_their_values_is_a_table(shared):
+    sheet, boxes = Sheet(), [("Shipment", "4711-88"), ("Date", "17.04.2024"), ("Class", "I"), ("Pieces", "1"), ("Weight", "12.5 kg")]
+    sheet.text(60, 70, "This waybill is issued for the goods described below", 11)
+    for place, (label, value) in enumerate(boxes):
+        sheet.frame(60 + 90 * place, 100, 150 + 90 * place, 134)
+        sheet.text(65 + 90 * place, 103, label, 8)
+        sheet.text(65 + 90 * place, 116, value, 11)
+    sheet.text(60, 150, "The goods were received in good order and condition", 11)
+    rows = rows_of(read(shared, sheet.image)["markdown"].replace("<br>", " "))
+    assert rows == [[f"{label} {value}" for label, value in boxes]], rows

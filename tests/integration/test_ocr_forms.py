@@ -213,3 +213,20 @@ def test_hidden_fields_and_buttons_to_push_are_none(shared):
         page.acroForm.checkbox(name="accept", x=60, y=700, size=12, checked=True, annotationFlags="hidden")
 
     assert "[x]" not in read(shared, drawn(draw))
+
+
+def boxed_characters(page):
+    page.drawString(60, 740, TITLE)
+    page.drawString(60, 702, "Date of birth")
+    page.drawString(60, 662, "Postcode")
+    for row, text in [(696, "17041961"), (656, "SW1A 2AA")]:
+        for place, character in enumerate(text):
+            page.rect(160 + 18 * place, row, 18, 22)
+            page.drawCentredString(169 + 18 * place, row + 6, character)
+    page.drawString(60, 620, "Sign below and send the form to the office before the end of the month.")
+
+
+def test_a_field_with_a_box_for_each_character_is_read_as_a_word(shared, tmp_path):
+    form = drawn(boxed_characters)
+    for text in (read(shared, form), read(shared, scanned(form, tmp_path), "image/png")):
+        assert "Date of birth 17041961" in text and "Postcode SW1A 2AA" in text, text

@@ -355,3 +355,16 @@ def test_pictures_are_returned_with_their_boxes_and_on_request_with_their_bytes(
         assert image["id"] and image["bottom_right_x"] > image["top_left_x"] >= 0
         assert ("image_base64" in image) == included
         assert f"]({image['id']})" in page["markdown"]
+
+
+@pytest.mark.parametrize("spoil", [lambda page: page, noisy])
+def test_signs_that_english_lacks_are_known_by_their_shape(shared, spoil):
+    page, font = sheet(), ImageFont.truetype(FONTS["sans"], 32)
+    lines = ["Length 12.5 mm ± 0.1 mm for all of the samples", "The count is ≤ 5 and the weight is ≥ 40 kg here", "Resistors of 4.7 kΩ and 10 kΩ are in the box"]
+    lines += ["A sum is 2 + 3 and the price < 9 or > 200 pounds", "Group O and class Q are in the second column"]
+    lines += ["Vitamin B12 is 250 µg/L and the platelets 10⁹/L"]
+    for number, line in enumerate(lines):
+        ImageDraw.Draw(page).text((160, 160 + 60 * number), line, font=font, fill=0)
+    text = read(shared, spoil(page)).replace("≤5", "≤ 5").replace("≥40", "≥ 40").replace("kΩ", " kΩ").replace("  ", " ")
+    for part in ["mm ± 0.1", "≤ 5", "≥ 40", "4.7 kΩ", "10 kΩ", "2 + 3", "< 9", "> 200", "Group O", "class Q", "10⁹/L"]:
+        assert part in text.replace("\\", ""), (part, text)

@@ -4,8 +4,8 @@ import random
 
 import pytest
 from millrace import Gateway
-from PIL import Image, ImageChops, ImageFilter
-from scans import FONTS, read_file, recall, text_page
+from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont, ImageOps
+from scans import DPI, FONTS, paragraph, read_file, recall, sheet, text_page, write
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +86,35 @@ def test_text_next_to_a_dithered_photograph_is_read(shared):
     page.paste(Image.linear_gradient("L").resize((1000, 700)), (300, 1400))
     found = recall(read_file(shared, diffused(page), "png"), text)
     assert found >= 0.98, found
+
+
+@pytest.mark.parametrize("ink", [200, 165, 140])
+def test_pale_text_beside_dark_text_is_read(shared, ink):
+    page, top = sheet(), int(0.9 * DPI)
+    font = ImageFont.truetype(FONTS["sans"], int(11 * DPI / 72))
+    texts = [paragraph(80, 40), paragraph(81, 40)]
+    for text, dark in zip(texts, [0, ink], strict=True):
+        top = write(ImageDraw.Draw(page), text, font, top, top, int(6.4 * DPI), 44, ink=dark) + 40
+    found = recall(read_file(shared, page, "png"), " ".join(texts))
+    assert found >= 0.97, found
+
+
+def test_a_page_of_pale_text_is_read(shared):
+    page, text = text_page("serif", 11, seed=82)
+    found = recall(read_file(shared, page.point(lambda v: 180 + v * 75 // 255), "png"), text)
+    assert found >= 0.97, found
+
+
+def test_white_text_on_a_light_band_is_read(shared):
+    page, text = text_page("sans", 11, seed=83)
+    draw = ImageDraw.Draw(page)
+    draw.rectangle((180, 100, 1400, 150), fill=175)
+    draw.text((200, 108), "Special offer until the end of March", font=ImageFont.truetype(FONTS["sans"], 30), fill=255)
+    assert "Special offer until the end of March" in read_file(shared, page, "png")
+
+
+def test_pale_text_that_shines_through_from_the_back_is_left_out(shared):
+    page, text = text_page("sans", 11, seed=84)
+    back = ImageOps.mirror(text_page("sans", 11, seed=85)[0]).point(lambda v: 205 + v * 50 // 255)
+    read = read_file(shared, ImageChops.darker(page, ImageChops.offset(back, 0, 1000)), "png")
+    assert recall(read, text) >= 0.97 and len(read) < 1.03 * len(text), read

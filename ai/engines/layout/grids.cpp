@@ -1,6 +1,7 @@
 #include "ai/engines/layout/grids.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -75,8 +76,31 @@ bool drawn_across(const std::vector<Box>& rules, float x, float y, float near) {
 
 using Texts = std::vector<std::vector<std::string>>;
 
+bool is_turned(const Word* word) {
+  return word->turn == Orientation::kUp || word->turn == Orientation::kDown;
+}
+
+// The words of a cell that all run up or down, as they would stand if they ran across.
+std::deque<Word> turned_back(const Words& words) {
+  std::deque<Word> level;
+  for (const Word* word : words) {
+    Word& each = level.emplace_back(*word);
+    const Box& box = word->box;
+    each.box = word->turn == Orientation::kUp ? Box{-box.y1, box.x0, -box.y0, box.x1}
+                                              : Box{box.y0, -box.x1, box.y1, -box.x0};
+  }
+  return level;
+}
+
 // The text of a cell between its sides.
 std::string text_of(Words words, float left, float right) {
+  std::deque<Word> level;
+  if (!words.empty() && std::ranges::all_of(words, is_turned)) {
+    level = turned_back(words);
+    words.clear();
+    for (const Word& word : level) words.push_back(&word);
+    left = right = 0;
+  }
   std::string text;
   const std::vector<Row> rows = make_rows(std::move(words));
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -297,7 +321,7 @@ std::vector<Box> set_tables(const std::vector<Grid>& grids, PageText& page) {
   for (const Grid& grid : grids) {
     const bool drawing = is_drawing(grid, page.words);
     const Texts cells = drawing ? Texts() : texts_in(grid, page);
-    if (!drawing && !is_table(cells)) continue;
+    if (!drawing && !is_table(cells) && !is_row_of_labels(cells)) continue;
     if (drawing) drawings.push_back(grid.box());
     replace_words(grid, cells, page);
   }
@@ -369,10 +393,13 @@ bool fits_badly(const Grid& grid, const PageText& page, float letters) {
   for (const Word& word : page.words) {
     if (!is_in(grid, word)) continue;
     ++all;
-    if (word.leftwards || word.turn != Orientation::kNone) return true;
+    if (word.leftwards || word.turn == Orientation::kOver) return true;
     const auto at = *grid.cell_at(word.box.middle_x(), word.box.middle_y());
     const Box& cell = cells.at({at.row, at.column});
     const float reach = kThrough * letters;
+    if (word.turn != Orientation::kNone && (word.box.y0 + reach < cell.y0 || word.box.y1 - reach > cell.y1)) {
+      return true;
+    }
     if (word.box.x0 + reach < cell.x0 || word.box.x1 - reach > cell.x1) ++bad;
   }
   return static_cast<float>(bad) > kCrossedMost * static_cast<float>(all);

@@ -16,43 +16,58 @@
 namespace millrace::engines {
 namespace {
 
-constexpr float kSamePitch = 1.25F;
-constexpr float kPitch = 1.3F;       // letter heights
-constexpr float kWidePitch = 1.6F;   // of text with double spacing, or from paragraph to paragraph
-constexpr float kFilledRow = 0.85F;  // of the width of its column
-constexpr float kGutter = 2;         // minimum distance of two columns, in letter heights
+constexpr float kGutter = 2;  // minimum distance of two columns, in letter heights
 
-// Whether most rows fill their column, as those of paragraphs do.
-bool are_mostly_full(const std::vector<std::vector<Row>>& regions) {
-  std::size_t all = 0, full = 0;
+constexpr float kNearestRows = 0.6F,
+                kFarthestRows = 2.2F;  // letter heights from one line of a text to the next
+constexpr float kWideStep = 1.3F;      // of the pitch: paragraphs are this far apart
+constexpr float kUsualPitch = 1.3F;    // letter heights
+constexpr float kWidePitch = 1.6F;     // of text with double spacing, or from paragraph to paragraph
+constexpr float kCloseSteps = 0.05F;   // of all steps
+constexpr std::size_t kCloseStepsMin = 1;
+constexpr float kRunningSteps = 0.5F;  // of the wide steps
+constexpr float kFullLine = 0.85F;     // of the width of its region
+
+struct Step {
+  float distance = 0;
+  bool running = false;  // a text goes on from the upper row to the lower one
+};
+
+std::vector<Step> steps_of(const std::vector<std::vector<Row>>& regions, float letters) {
+  std::vector<Step> steps;
   for (const auto& rows : regions) {
-    const Box box = bounds(rows);
-    for (const Row& row : rows) {
-      if (row.figure()) continue;
-      ++all;
-      if (row.box.x1 > box.x0 + kFilledRow * box.width()) ++full;
+    const Box box = rows.empty() ? Box{} : bounds(rows);
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      const float distance = rows[i].box.y0 - rows[i - 1].box.y0;
+      if (distance <= kNearestRows * letters || distance >= kFarthestRows * letters) continue;
+      const bool full = rows[i - 1].box.x1 > box.x0 + kFullLine * box.width();
+      const bool running = starts_lower(rows[i].text()) || (full && !ends_sentence(rows[i - 1].text()));
+      steps.push_back({distance, running});
     }
   }
-  return 2 * full >= all;
+  return steps;
 }
 
-// The typical distance between the rows of a paragraph. Where most paragraphs are of one row, as in a letter,
-// most distances are larger.
+float median_step(const std::vector<Step>& steps) {
+  std::vector<float> distances;
+  for (const Step& step : steps) distances.push_back(step.distance);
+  return median(std::move(distances));
+}
+
+// The typical distance between rows; large distances are paragraph gaps and are ignored. Where most
+// paragraphs have one line, as in a letter, the distance of those lines is no pitch.
 float row_pitch(const std::vector<std::vector<Row>>& regions, float letters) {
-  std::vector<float> steps;
-  for (const auto& rows : regions) {
-    for (std::size_t i = 1; i < rows.size(); ++i) {
-      const float step = rows[i].box.y0 - rows[i - 1].box.y0;
-      if (step > 0.6F * letters && step < 2.2F * letters) steps.push_back(step);
-    }
-  }
-  if (steps.empty()) return kPitch * letters;
-  std::ranges::sort(steps);
-  const float least = steps[steps.size() / 4];
-  std::erase_if(steps, [=](float step) { return step > kSamePitch * least; });
-  const float pitch = median(std::move(steps));
-  const bool apart = pitch > kWidePitch * letters && !are_mostly_full(regions);
-  return apart ? kPitch * letters : pitch;
+  const std::vector<Step> steps = steps_of(regions, letters);
+  if (steps.empty()) return kUsualPitch * letters;
+  const float usual = median_step(steps);
+  std::vector<Step> close, wide;
+  for (const Step& step : steps) (kWideStep * step.distance < usual ? close : wide).push_back(step);
+  const bool few = close.size() < kCloseStepsMin ||
+                   static_cast<float>(close.size()) < kCloseSteps * static_cast<float>(steps.size());
+  const auto running = std::ranges::count_if(wide, &Step::running);
+  if (static_cast<float>(running) > kRunningSteps * static_cast<float>(wide.size())) return usual;
+  if (!few) return median_step(close);
+  return usual > kWidePitch * letters ? kUsualPitch * letters : usual;
 }
 
 Words words_of(const PageText& page) {

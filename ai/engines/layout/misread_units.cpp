@@ -1,6 +1,7 @@
 #include "ai/engines/layout/misread_units.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 
@@ -93,6 +94,63 @@ std::string with_last_as_unit(std::string_view text, bool apart) {
   while (out.ends_with(' ')) out.pop_back();
   if (apart) out += ' ';
   return out + unit_like(number.back());
+}
+
+namespace {
+
+constexpr std::string_view kAfterNumber = "0123456789.,";
+
+// Where the unit of a number begins.
+std::size_t unit_at(std::string_view text) {
+  const std::size_t at = text.find_first_not_of(kAfterNumber);
+  return at == text.npos ? text.size() : at;
+}
+
+// The unit without what follows it: a denominator or a sign.
+std::string_view numerator(std::string_view unit) { return unit.substr(0, unit.find_first_of("/.,;:)")); }
+
+}  // namespace
+
+bool starts_with_digit(std::string_view text) { return !text.empty() && is_decimal_digit(text.front()); }
+
+bool may_be_micro(std::string_view text) {
+  constexpr std::array<std::string_view, 10> kWithMicro{"g", "m", "mol", "l",  "L",
+                                                        "F", "V", "A",   "Sv", "kat"};
+  const std::string_view unit = numerator(text.substr(unit_at(text)));
+  if (unit.size() < 2 || std::string_view("puy").find(unit.front()) == unit.npos) return false;
+  if (unit == "um" && !starts_with_digit(text)) return false;  // a German word
+  return std::ranges::find(kWithMicro, unit.substr(1)) != kWithMicro.end();
+}
+
+std::string with_micro(std::string text) {
+  const std::size_t at = unit_at(text);
+  return text.replace(at, 1, "µ");
+}
+
+bool may_be_ohm(std::string_view text) {
+  std::string_view unit = numerator(text.substr(unit_at(text)));
+  if (unit.size() == 2 && std::string_view("kMmG").find(unit.front()) != unit.npos) unit.remove_prefix(1);
+  return unit == "Q" || unit == "O";
+}
+
+std::string with_ohm(std::string text) { return text.replace(text.find_last_of("QO"), 1, "Ω"); }
+
+std::string with_powers_of_ten(std::string text) {
+  struct Power {
+    std::string_view read, meant;
+  };
+  constexpr std::array<Power, 6> kPowers{{{"109/L", "10⁹/L"},
+                                          {"109/l", "10⁹/l"},
+                                          {"10°/L", "10⁹/L"},
+                                          {"10°/l", "10⁹/l"},
+                                          {"1012/L", "10¹²/L"},
+                                          {"1012/l", "10¹²/l"}}};
+  for (const Power& power : kPowers) {
+    const std::size_t at = text.find(power.read);
+    if (at == text.npos || (at > 0 && kAfterNumber.find(text[at - 1]) != kAfterNumber.npos)) continue;
+    return text.replace(at, power.read.size(), power.meant);
+  }
+  return text;
 }
 
 }  // namespace millrace::engines

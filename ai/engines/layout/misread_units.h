@@ -33,4 +33,14 @@ bool is_apart(const std::vector<Box>& digits);
 // once.
 std::string with_last_as_unit(std::string_view text, bool apart);
 
+// Whether a text ends in a unit whose first letter may be a misread "µ": "50pg", "yg", "umol/L".
+bool may_be_micro(std::string_view text);
+std::string with_micro(std::string text);
+// Whether a text ends in a letter that may be a misread "Ω": "4.7kQ", "O".
+bool may_be_ohm(std::string_view text);
+std::string with_ohm(std::string text);
+bool starts_with_digit(std::string_view text);
+// "10⁹/L" is read as "109/L" or "10°/L", which are no amounts.
+std::string with_powers_of_ten(std::string text);
+
 }  // namespace millrace::engines

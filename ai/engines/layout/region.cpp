@@ -115,7 +115,10 @@ bool RegionReader::begins_entries(std::size_t i) const {
 float RegionReader::gap_above(std::size_t i) const {
   if (i == 0 || row(i - 1).figure()) return kNoRowAbove;
   const float scale = std::max(1.0F, std::min(size_ratio(i), size_ratio(i - 1)));
-  return (row(i).box.y0 - row(i - 1).box.y0) / (metrics_.pitch * scale);
+  const Box &box = row(i).box, &above = row(i - 1).box;
+  // The heights of recognised rows are estimates.
+  const float step = metrics_.recognised ? std::min(box.y0 - above.y0, box.y1 - above.y1) : box.y0 - above.y0;
+  return step / (metrics_.pitch * scale);
 }
 
 bool RegionReader::ends_short(std::size_t i) const {

@@ -1,8 +1,10 @@
 #include "ai/engines/layout/table_mends.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
+#include <string_view>
 
 #include "ai/engines/layout/markers.h"
 
@@ -81,6 +83,48 @@ void join_late_values(Texts& rows) {
     }
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(*i));
   }
+}
+
+namespace {
+
+// The text with 9 in place of each digit.
+std::string shape_of(std::string_view text) {
+  std::string shape(text);
+  std::ranges::replace_if(
+      shape, [](unsigned char c) { return std::isdigit(c) != 0; }, '9');
+  return shape;
+}
+
+bool is_part_of_date(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '/';
+}
+
+// Whether the text before a break begins a date that goes on behind it.
+bool breaks_date(std::string_view before, std::string_view after) {
+  struct Broken {
+    std::string_view begin, next;
+  };
+  constexpr std::array<Broken, 4> kBroken{
+      {{"9999-", "99-"}, {"9999-99-", "99"}, {"99.99.", "9999"}, {"99/99/", "9999"}}};
+  std::size_t from = before.size(), to = 0;
+  while (from > 0 && is_part_of_date(before[from - 1])) --from;
+  while (to < after.size() && is_part_of_date(after[to])) ++to;
+  const std::string begin = shape_of(before.substr(from)), next = shape_of(after.substr(0, to));
+  return std::ranges::any_of(kBroken, [&](const Broken& each) {
+    const bool whole = next == each.next || (each.next.ends_with('-') && next.starts_with(each.next));
+    return begin == each.begin && whole;
+  });
+}
+
+}  // namespace
+
+std::string with_whole_dates(std::string cell) {
+  for (std::size_t at = 1; at + 1 < cell.size(); ++at) {
+    const bool gap = cell[at] == ' ' || cell[at] == kCellBreak;
+    const std::string_view text(cell);
+    if (gap && breaks_date(text.substr(0, at), text.substr(at + 1))) cell.erase(at--, 1);
+  }
+  return cell;
 }
 
 }  // namespace millrace::engines

@@ -15,4 +15,7 @@ void join_split_columns(Table& table);
 // is part of the entry above, if several entries of the table are like this.
 void join_late_values(std::vector<std::vector<std::string>>& rows);
 
+// Joins the date of a cell that goes on in the next line: "2023-01-" and "10". kCellBreak separates lines.
+std::string with_whole_dates(std::string cell);
+
 }  // namespace millrace::engines

@@ -395,7 +395,8 @@ bool enough_cells(const Table& table) {
 
 void append_row(std::string& out, const std::vector<std::string>& cells) {
   out += '|';
-  for (const std::string& cell : cells) {
+  for (const std::string& given : cells) {
+    const std::string cell = with_whole_dates(given);
     out += ' ';
     for (std::size_t at = 0; at <= cell.size();) {
       const std::size_t end = std::min(cell.find(kCellBreak, at), cell.size());

@@ -188,12 +188,21 @@ TEST(RuledTables, LinesThroughWordsAndWordsInOtherDirectionsMakeNone) {
   for (Word& each : crossed.words) each.box.x0 -= 30, each.box.x1 += 70;
   PageText turned = page_of(cells);
   turned.words[0].turn = Orientation::kUp;
+  turned.words[0].box.y1 += 40;
   PageText plain = page_of(cells);
   for (PageText* page : {&crossed, &turned, &plain}) set_ruled_tables(rules_of_grid(), *page);
   EXPECT_EQ(table_in(crossed), "");
   EXPECT_EQ(crossed.words.size(), 4u);
   EXPECT_EQ(table_in(turned), "");
   EXPECT_NE(table_in(plain), "");
+}
+
+TEST(RuledTables, AHeadThatRunsUpwardsIsReadFromBelow) {
+  PageText page = page_of({word(10, 10, "Name"), word(10, 40, "Miller"), word(110, 40, "17")});
+  page.words.push_back({.box = {120, 16, 130, 26}, .text = "Size", .turn = Orientation::kUp});
+  page.words.push_back({.box = {120, 4, 130, 14}, .text = "mm", .turn = Orientation::kUp});
+  set_ruled_tables(rules_of_grid(), page);
+  EXPECT_EQ(table_in(page), "| Name | Size mm |\n| --- | --- |\n| Miller | 17 |");
 }
 
 TEST(RuledTables, MarksOfATextLayerAreKept) {

@@ -26,6 +26,30 @@ TEST(Layout, AWideGapBeginsAParagraph) {
             kProse[0] + " " + kProse[1] + " " + kProse[2] + "\n\nAnother one begins here and it");
 }
 
+TEST(Layout, ParagraphsOfALetterThatMostlyHaveOneLineStayApart) {
+  Sheet sheet;
+  const std::vector<std::string> lines{"17 April 2024", "Dear Mrs Sharp", "Total amount due today",
+                                       "Yours sincerely"};
+  float y = 100;
+  for (const std::string& line : lines) sheet.lines(50, y, {line}), y += 1.6F * kPitch;
+  sheet.lines(50, y, kProse);
+  y += 3.6F * kPitch;
+  for (const std::string& line : lines) sheet.lines(50, y, {line}), y += 1.6F * kPitch;
+  const std::string text = sheet.markdown();
+  EXPECT_NE(text.find("17 April 2024\n\nDear Mrs Sharp\n\nTotal amount"), std::string::npos) << text;
+}
+
+TEST(Layout, DoubleSpacedTextIsOneParagraph) {
+  Sheet sheet;
+  float y = 100;
+  for (int i = 0; i < 4; ++i) {
+    for (const std::string& line : kProse) sheet.lines(50, y, {line}), y += 1.6F * kPitch;
+  }
+  sheet.lines(50, y + 20, kProse);
+  const std::string text = sheet.markdown();
+  EXPECT_EQ(text.find("\n\n"), text.rfind("\n\n")) << text;
+}
+
 TEST(Layout, AnIndentedLineBeginsAParagraph) {
   const std::string text = Sheet()
                                .lines(50, 100, kProse)

@@ -35,6 +35,32 @@ TEST(LinesLeft, LargeLettersBesideEachOtherAreOne) {
   EXPECT_TRUE(lines_left({}, std::vector<Box>(500, tall[0]), {}, {}, {}).empty());
 }
 
+TEST(UnreadLines, LettersBesideEachOtherThatNoWordHoldsAreOne) {
+  std::vector<Box> letters;
+  for (int i = 0; i < 6; ++i) letters.push_back(letter_at(50 + 8 * static_cast<float>(i), 120, 12));
+  letters.push_back(letter_at(300, 120, 12));
+  const auto lines = unread_lines(letters, {}, {});
+  ASSERT_EQ(lines.size(), 1U) << "a few letters may be a mark";
+  EXPECT_FLOAT_EQ(lines[0].x0, 50);
+  EXPECT_TRUE(unread_lines(letters, {{{48, 106, 100, 122}, "pepper"}}, {}).empty());
+  EXPECT_TRUE(unread_lines(letters, {}, {{0, 0, 200, 200}}).empty()) << "they are a part of a picture";
+}
+
+TEST(UnreadLines, WhatWasPaleStaysOnlyIfItIsReadWell) {
+  Word sure{{50, 100, 90, 112}, "terms"}, doubtful{{95, 100, 120, 112}, "Ji"};
+  sure.confidence = 93;
+  doubtful.confidence = 40;
+  const std::vector<Box> pale{{48, 98, 125, 114}};
+  std::vector<Word> words{sure, doubtful};
+  remove_badly_read(pale, words);
+  EXPECT_EQ(words.size(), 2U) << "one doubtful word removes no line";
+  words = {doubtful};
+  remove_badly_read({}, words);
+  EXPECT_EQ(words.size(), 1U) << "it was not pale";
+  remove_badly_read(pale, words);
+  EXPECT_TRUE(words.empty());
+}
+
 TEST(PartReader, AColumnThatATextCrossesCutsWords) {
   const std::vector<Word> numbers{{{300, 100, 330, 112}, "12.50"}, {{300, 120, 330, 132}, "99.00"}};
   const Box column{296, 98, 334, 160};

@@ -70,5 +70,26 @@ TEST(MisreadUnits, LettersOfCodesAreNoMisreadDigits) {
   EXPECT_TRUE(numbers.may_be_misread("2A51"));
 }
 
+TEST(MisreadUnits, APowerOfTenPerLitreIsNoAmount) {
+  EXPECT_EQ(with_powers_of_ten("109/L"), "10⁹/L");
+  EXPECT_EQ(with_powers_of_ten("x10°/L"), "x10⁹/L");
+  EXPECT_EQ(with_powers_of_ten("1012/L"), "10¹²/L");
+  EXPECT_EQ(with_powers_of_ten("5109/L"), "5109/L");
+  EXPECT_EQ(with_powers_of_ten("109"), "109");
+}
+
+TEST(MisreadUnits, AUnitOfMillionthsBeginsWithALetterLikeTheSign) {
+  for (const char* text : {"pg", "50yg", "umol/L", "25um", "uF,"}) EXPECT_TRUE(may_be_micro(text)) << text;
+  for (const char* text : {"um", "us", "page", "up", "g", "50mg"}) EXPECT_FALSE(may_be_micro(text)) << text;
+  EXPECT_EQ(with_micro("250pg/L"), "250µg/L");
+}
+
+TEST(MisreadUnits, AnOhmIsReadAsALetterBehindANumberOrAPrefix) {
+  for (const char* text : {"Q", "470O", "kQ", "4.7MQ", "O,"}) EXPECT_TRUE(may_be_ohm(text)) << text;
+  for (const char* text : {"FAQ", "NO", "470", "CO"}) EXPECT_FALSE(may_be_ohm(text)) << text;
+  EXPECT_EQ(with_ohm("4.7kQ"), "4.7kΩ");
+  EXPECT_EQ(with_ohm("O,"), "Ω,");
+}
+
 }  // namespace
 }  // namespace millrace::engines

@@ -188,5 +188,14 @@ TEST(DashedRules, HyphensLettersAndUnevenMarksAreNone) {
   EXPECT_TRUE(find_dashed_rules(uneven, 11.5F).empty());
 }
 
+TEST(WholeDates, ADateThatGoesOnInTheNextLineOfItsCellIsJoined) {
+  EXPECT_EQ(with_whole_dates("2023-01-\n10"), "2023-01-10");
+  EXPECT_EQ(with_whole_dates("2023- 01-\n10"), "2023-01-10");
+  EXPECT_EQ(with_whole_dates("until 17.04.\n2024 at noon"), "until 17.04.2024 at noon");
+  EXPECT_EQ(with_whole_dates("2023-01-10\n2023-01-11"), "2023-01-10\n2023-01-11");
+  EXPECT_EQ(with_whole_dates("17.04.\n12 pieces"), "17.04.\n12 pieces");
+  EXPECT_EQ(with_whole_dates("2023- 12 pieces"), "2023- 12 pieces");
+}
+
 }  // namespace
 }  // namespace millrace::engines::table_mends_test

@@ -14,11 +14,13 @@
 #include "ai/engines/host/scan/language_check.h"
 #include "ai/engines/host/tool.h"
 #include "ai/engines/layout/bbox_xml.h"
+#include "ai/engines/layout/combs.h"
 #include "ai/engines/layout/direction.h"
 #include "ai/engines/layout/layer_words.h"
 #include "ai/engines/layout/layout.h"
 #include "ai/engines/layout/markers.h"
 #include "ai/engines/layout/open_tables.h"
+#include "ai/engines/layout/quantities.h"
 #include "ai/engines/layout/scan_layer.h"
 #include "ai/engines/layout/unreadable.h"
 
@@ -130,6 +132,7 @@ PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
   outcome.index = recognised.text.index = page;
   for (const Box& drawing : set_tables(recognised.grids, recognised.text))
     recognised.figures.push_back(drawing);
+  join_quantities(recognised.text);
   set_open_tables(recognised.rules, recognised.text);
   outcome.images = listed(recognised.figures, page, 1);
   place_figures(recognised.figures, outcome.images, recognised.text);
@@ -275,6 +278,8 @@ PageOutcome DocumentReader::text_outcome(PageText text, PageDrawing drawing, std
   }
   const std::vector<std::string> stamps = take_stamps(text);
   add_drawn_bullets(drawing.dots, text.words);
+  join_quantities(text);
+  join_boxed_characters(drawing.rules, drawing.check_boxes, text);
   add_check_boxes(drawing.check_boxes, text);
   set_open_tables(set_ruled_tables(drawing.rules, text), text);
   place_figures(figures, outcome.images, text);

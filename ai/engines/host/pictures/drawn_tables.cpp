@@ -266,7 +266,8 @@ constexpr float kWidthMin = 7;
 constexpr float kHeightMin = 2.5F;
 constexpr std::size_t kTablesMost = 32;  // maximum per page
 constexpr std::size_t kFramesMost = 256;
-constexpr int kFaint = 175;  // gray value of faint letters in a table
+constexpr std::size_t kBoxesOfRowMin = 3;  // of a table of one row
+constexpr int kFaint = 175;                // gray value of faint letters in a table
 constexpr l_uint32 kPaper = 255;
 // In letter heights.
 constexpr float kThickRule = 0.6F;
@@ -339,7 +340,8 @@ std::vector<Drawn> drawn_on(Pix* across, Pix* down, float letters) {
                            : nullptr);  // includes their pale edges
   if (!lines) return found;
   for (Frame& frame : frames_of(lines.get(), letters)) {
-    auto grid = Grid::of(rules_of(frame, across), rules_of(frame, down), letters);
+    auto grid = Grid::of(rules_of(frame, across), rules_of(frame, down), letters, 1);
+    if (grid && grid->rows() == 1 && grid->columns() < kBoxesOfRowMin) continue;
     if (grid && !grid->has_body(letters) && found.size() < kTablesMost)
       found.push_back({std::move(frame), *std::move(grid)});
   }

@@ -83,6 +83,22 @@ void whiten(const Picture& gray, int paper) {
               static_cast<int>(kWhitePoint * level));
 }
 
+std::vector<engines::Box> pale_boxes(const Prepared& page) {
+  std::vector<engines::Box> boxes;
+  if (!page.upright) return boxes;
+  const float sine = std::sin(page.angle * kRadians), cosine = std::cos(page.angle * kRadians);
+  const float middle_x = static_cast<float>(width(page.upright)) / 2,
+              middle_y = static_cast<float>(height(page.upright)) / 2;
+  const auto by = static_cast<float>(page.upright_scale);
+  for (const engines::Box& box : page.pale) {
+    const float dx = box.middle_x() - middle_x, dy = box.middle_y() - middle_y;
+    const float x = middle_x + dx * cosine - dy * sine, y = middle_y + dy * cosine + dx * sine;
+    const float across = box.width() / 2, down = box.height() / 2;
+    boxes.push_back({(x - across) / by, (y - down) / by, (x + across) / by, (y + down) / by});
+  }
+  return boxes;
+}
+
 Picture rotated(const Picture& gray, float degrees) {
   return Picture(pixRotate(gray.get(), degrees * kRadians, L_ROTATE_AREA_MAP, L_BRING_IN_WHITE, 0, 0));
 }

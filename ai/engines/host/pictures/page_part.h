@@ -25,6 +25,9 @@ struct TablePart {
 };
 std::optional<TablePart> larger(const DrawnTable& table, const Prepared& page, float letters);
 
+// Where text was pale, in pixels of the given picture turned upright, made straight.
+std::vector<Box> pale_boxes(const Prepared& page);
+
 // Makes the paper white and the ink black. `gray`: 8 bits; `paper`: the brightness of its paper.
 void whiten(const Picture& gray, int paper);
 // The same size; its corners are lost. Empty: memory is short.

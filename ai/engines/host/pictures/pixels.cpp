@@ -11,8 +11,10 @@
 #include <leptonica/allheaders.h>
 
 #include "ai/engines/host/pictures/cleanup.h"
+#include "ai/engines/host/pictures/combs.h"
 #include "ai/engines/host/pictures/drawn_tables.h"
 #include "ai/engines/host/pictures/page_part.h"
+#include "ai/engines/host/pictures/pale_text.h"
 #include "ai/engines/host/pictures/shapes.h"
 #include "platform/base/base64.h"
 
@@ -249,12 +251,27 @@ Sheet sheet_of(Picture gray) {
   return sheet;
 }
 
+// Of a page without dark text.
+std::vector<Box> darken_pale_page(Sheet& sheet, Letters& letters) {
+  constexpr int kFaintEighths = 7;  // of the brightness of the paper
+  const Picture faint = owned(pixThresholdToBinary(sheet.gray.get(), sheet.paper * kFaintEighths / 8));
+  const Letters found = faint ? letters_of(faint.get()) : Letters{};
+  if (found.count <= kBlankComponents || found.height > kLetterMax) return {};
+  std::vector<Box> pale = darken_pale_text(sheet.gray, sheet.paper, found.height);
+  if (pale.empty()) return pale;
+  sheet.binary = binary_of(sheet.gray.get(), sheet.paper);
+  letters = sheet.binary ? letters_of(sheet.binary.get()) : Letters{};
+  return pale;
+}
+
 // Makes the paper white and the ink black, and removes everything but text. Records what it finds.
 void clear_up(const Picture& gray, int paper, Prepared& result) {
   whiten(gray, paper);
   empty_filled_bands(gray, kLetterTarget);
   find_marks_and_letters(gray, result);
   if (result.noise) return;
+  result.combs = take_combs(gray, kLetterTarget);
+  for (const Comb& each : result.combs) result.erased.push_back(unscaled(each.box, result.scale));
   const TakenShapes shapes = take_shapes(gray, kLetterTarget);
   for (const CheckBox& each : shapes.boxes)
     result.check_boxes.push_back({unscaled(each.box, result.scale), each.ticked});
@@ -266,7 +283,7 @@ void clear_up(const Picture& gray, int paper, Prepared& result) {
   result.tables = std::move(taken.tables);
   result.rules = std::move(taken.rules);
   if (!result.tables.empty() || !result.check_boxes.empty() || !result.with_signs.empty() ||
-      !result.leaders.empty())
+      !result.leaders.empty() || !result.combs.empty())
     find_marks_and_letters(gray, result);  // of what remains
 }
 
@@ -398,6 +415,8 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
     result.scale /= 2;
     letters = sheet.binary ? letters_of(sheet.binary.get()) : Letters{};
   }
+  std::vector<Box> pale;
+  if (sheet.binary && letters.count <= kBlankComponents) pale = darken_pale_page(sheet, letters);
   gray = std::move(sheet.gray);
   Picture binary = std::move(sheet.binary);
   result.letter_px = letters.height;
@@ -407,6 +426,7 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
   result.quarter_turns = quarter_turns ? *quarter_turns : quarter_turns_of(binary.get());
   gray = turned(gray, result.quarter_turns);
   binary = turned(binary, result.quarter_turns);
+  result.pale = pale.empty() ? darken_pale_text(gray, sheet.paper, letters.height) : std::move(pale);
   result.upright = owned(gray ? pixClone(gray.get()) : nullptr);
   result.upright_scale = result.scale;
   result.paper = sheet.paper;

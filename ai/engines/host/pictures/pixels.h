@@ -68,6 +68,13 @@ struct DrawnTable {
   std::vector<Piece> pieces;
 };
 
+// A field with a box for each character, taken out of its page.
+struct Comb {
+  Box box;       // all boxes
+  Box ink;       // the characters
+  Picture line;  // the characters as a line of text; empty: there are none
+};
+
 constexpr int kSideMax = 7200;  // pixels: A4 at 600 dpi; a larger picture is halved before it is prepared
 
 // Input for recognition: upright, gray, letters of the size that suits the recogniser, white paper.
@@ -86,10 +93,12 @@ struct Prepared {
   std::vector<CheckBox> check_boxes;  // hollow boxes and circles
   std::vector<Box> with_signs;        // those of them whose ink may be a letter or a number
   std::vector<Leader> leaders;        // rows of dots
+  std::vector<Comb> combs;            // in pixels of `gray`
   std::vector<Box>
       erased;  // where these and the frames of fields were; of boxes with signs, their lines only
   std::vector<Box> letter_boxes;   // components as large as letters, in the same pixels
   std::vector<Box> tall_boxes;     // components that may be letters of much larger type
+  std::vector<Box> pale;           // text that was pale, in pixels of `upright`
   std::vector<DrawnTable> tables;  // in pixels of `gray`; marks and letters do not include them
   std::vector<Box> rules;          // long lines across that belong to no table, in the same pixels
   Picture upright;           // the picture turned upright, before it was scaled to `gray` and made straight

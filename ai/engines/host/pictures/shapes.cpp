@@ -19,7 +19,8 @@ constexpr int kBulletInk = 100;
 // In letter heights.
 constexpr float kShapeMin = 0.8F, kShapeMax = 3;
 constexpr float kSignShapeMax = 5;  // of a shape around a letter or a number
-constexpr float kApart = 0.4F;      // from a box to the next letter
+constexpr float kTurnedApart = 0.35F;
+constexpr float kApart = 0.4F;  // from a box to the next letter
 constexpr float kFrameMin = 1.2F, kFrameMax = 5;
 constexpr float kFrameWall = 0.25F;
 constexpr float kSquare = 1.3F;   // the longer side, of the shorter one
@@ -220,8 +221,23 @@ class Shapes {
     return sign.height() > kSignMin * letters_ && !disc;
   }
 
+  // Whether a letter stands right above or below: a circle is an O of text that runs up or down then.
+  bool is_in_turned_line(const Box& shape) const {
+    const float reach = kTurnedApart * letters_;
+    const auto from = std::ranges::lower_bound(pieces_, shape.y0 - highest_ - reach, {}, &Box::y0);
+    for (auto at = from; at != pieces_.end() && at->y0 < shape.y1 + reach; ++at) {
+      const bool next = (at->y0 >= shape.y1 - 1 || (at->y1 <= shape.y0 + 1 && at->y1 > shape.y0 - reach));
+      const bool in_line = at->middle_x() > shape.x0 - reach && at->middle_x() < shape.x1 + reach;
+      const bool letter = at->width() > letters_ / 2 && at->width() < 2 * letters_ &&
+                          at->height() > letters_ / 3 && at->height() < 2 * letters_;
+      if (next && in_line && letter) return true;
+    }
+    return false;
+  }
+
   // No letter is close to a box. One beside a circle is lower than it.
   bool stands_alone(const Box& shape, bool circle) const {
+    if (circle && is_in_turned_line(shape)) return false;
     const auto from = std::ranges::lower_bound(pieces_, shape.y0 - highest_, {}, &Box::y0);
     for (auto at = from; at != pieces_.end() && at->y0 < shape.y1; ++at) {
       const float gap = gap_between(shape, *at);

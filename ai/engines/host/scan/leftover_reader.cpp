@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 
 #include <tesseract/baseapi.h>
@@ -46,7 +47,8 @@ Box end_of(const Leader& leader, const std::vector<Box>& letters) {
   return end;
 }
 
-void add_tall_lines(std::vector<Box> tall, std::vector<Box>& lines) {
+// Lines of at least this many letters, each close to the one before.
+void add_lines(std::vector<Box> tall, std::size_t least, std::vector<Box>& lines) {
   std::ranges::sort(tall, {}, &Box::x0);
   struct Line {
     Box box;
@@ -65,11 +67,43 @@ void add_tall_lines(std::vector<Box> tall, std::vector<Box>& lines) {
     }
   }
   for (const Line& line : found) {
-    if (line.letters > 1) lines.push_back(line.box);
+    if (line.letters >= least) lines.push_back(line.box);
   }
 }
 
 }  // namespace
+
+void remove_badly_read(const std::vector<Box>& pale, std::vector<Word>& words) {
+  constexpr float kSureOfPale = 65;
+  for (const Box& line : pale) {
+    const auto lies_in = [&line](const Word& word) {
+      return !word.figure && word.box.middle_x() > line.x0 && word.box.middle_x() < line.x1 &&
+             word.box.middle_y() > line.y0 && word.box.middle_y() < line.y1;
+    };
+    float sum = 0, count = 0;
+    for (const Word& word : words) {
+      if (!lies_in(word)) continue;
+      const auto letters = static_cast<float>(word.text.size());
+      sum += word.confidence * letters;
+      count += letters;
+    }
+    if (count > 0 && sum < kSureOfPale * count) std::erase_if(words, lies_in);
+  }
+}
+
+std::vector<Box> unread_lines(const std::vector<Box>& letters, const std::vector<Word>& words,
+                              const std::vector<Box>& others) {
+  constexpr std::size_t kLettersOfLine = 5;
+  constexpr std::size_t kLettersMost = 2000;  // more are a picture
+  std::vector<Box> unread;
+  std::ranges::remove_copy_if(letters, std::back_inserter(unread), [&](const Box& letter) {
+    const auto holds = [&letter](const Box& box) { return is_held(letter, box); };
+    return std::ranges::any_of(words, holds, &Word::box) || std::ranges::any_of(others, holds);
+  });
+  std::vector<Box> lines;
+  if (unread.size() <= kLettersMost) add_lines(std::move(unread), kLettersOfLine, lines);
+  return lines;
+}
 
 std::vector<Box> lines_left(const std::vector<Box>& letters, const std::vector<Box>& tall,
                             const std::vector<Leader>& leaders, const std::vector<Word>& words,
@@ -82,7 +116,7 @@ std::vector<Box> lines_left(const std::vector<Box>& letters, const std::vector<B
   if (tall.size() <= kTallMost) {
     std::vector<Box> unread;
     std::ranges::remove_copy_if(tall, std::back_inserter(unread), is_read);
-    add_tall_lines(std::move(unread), lines);
+    add_lines(std::move(unread), 2, lines);
   }
   std::vector<Box> sorted = leaders.empty() ? std::vector<Box>() : letters;
   std::ranges::sort(sorted, {}, &Box::x0);
@@ -96,7 +130,10 @@ std::vector<Box> lines_left(const std::vector<Box>& letters, const std::vector<B
 
 void read_leftovers(tesseract::TessBaseAPI& api, const Prepared& page, const std::vector<Box>& figures,
                     const RunRecogniser& run, PageText& text) {
-  for (const Box& line : lines_left(page.letter_boxes, page.tall_boxes, page.leaders, text.words, figures)) {
+  auto lines = lines_left(page.letter_boxes, page.tall_boxes, page.leaders, text.words, figures);
+  std::ranges::move(unread_lines(page.letter_boxes, text.words, figures), std::back_inserter(lines));
+  if (lines.size() > kLinesLeftMost) lines.resize(kLinesLeftMost);
+  for (const Box& line : lines) {
     const float around = kAroundLine * line.height();
     const PagePart part =
         part_of(page, {line.x0 - around, line.y0 - around, line.x1 + around, line.y1 + around}, kPartLetters);

@@ -92,18 +92,29 @@ constexpr float kTooHigh = 1.15F;
 bool has_tall_letter(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) {
     return std::isupper(c) != 0 || std::isdigit(c) != 0 ||
-           std::string_view("bdfhkl").find(static_cast<char>(c)) != std::string_view::npos;
+           std::string_view("bdfhijklt").find(static_cast<char>(c)) != std::string_view::npos;
   });
 }
 
+// Of the ink of a line without tall letters, the height of its row at most.
+constexpr float kRowOfLow = 1.95F, kRowOfLowWithTails = 1.5F;
+
 // By how much the height of a line must shrink. In a line with many capitals or digits, the recogniser takes
 // their height for that of small letters; but no ink of the line reaches as high as its tall letters then
-// would. `ascenders`: above the baseline, in pixels of the picture.
-float height_correction(const tesseract::LTRResultIterator& at, float baseline, float ascenders) {
-  const float ink = baseline - box_of(at, tesseract::RIL_TEXTLINE, 1).y0;
-  if (ink <= 0 || ascenders <= kTooHigh * ink || !has_tall_letter(text_at(at, tesseract::RIL_TEXTLINE)))
-    return 1;
-  return ink / ascenders;
+// would. In a line without tall letters, it may guess their height. `ascenders`: above the baseline, in
+// pixels of the picture; `row`: the whole height.
+float height_correction(const tesseract::LTRResultIterator& at, float baseline, float ascenders, float row) {
+  const Box line = box_of(at, tesseract::RIL_TEXTLINE, 1);
+  const float ink = baseline - line.y0;
+  const auto begin = copy_of(at);
+  begin->RestartRow();  // otherwise the text is that from this word on
+  const std::string text = text_at(*begin, tesseract::RIL_TEXTLINE);
+  if (ink <= 0) return 1;
+  if (has_tall_letter(text)) return ascenders <= kTooHigh * ink ? 1 : ink / ascenders;
+  if (!std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; })) return 1;
+  const bool tails = text.find_first_of("gjpqy") != std::string::npos;
+  const float most = (tails ? kRowOfLowWithTails : kRowOfLow) * line.height();
+  return row > most ? most / row : 1;
 }
 
 }  // namespace
@@ -116,7 +127,7 @@ void use_row_height(const tesseract::LTRResultIterator& at, double scale, Box& b
   int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
   if (row_height <= 0 || !at.Baseline(tesseract::RIL_WORD, &x0, &y0, &x1, &y1)) return;
   const float middle = static_cast<float>(y0 + y1) / 2;
-  const double fit = height_correction(at, middle, row_height + descenders) / scale;
+  const double fit = height_correction(at, middle, row_height + descenders, row_height) / scale;
   box.y1 = static_cast<float>(middle / scale - descenders * fit);
   box.y0 = box.y1 - static_cast<float>(row_height * fit);
 }

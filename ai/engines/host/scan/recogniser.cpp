@@ -14,11 +14,13 @@
 #include <tesseract/ocrclass.h>
 #include <tesseract/resultiterator.h>
 
+#include "ai/engines/host/scan/comb_reader.h"
 #include "ai/engines/host/scan/leftover_reader.h"
 #include "ai/engines/host/scan/number_reader.h"
 #include "ai/engines/host/scan/part_reader.h"
 #include "ai/engines/host/scan/recognised_words.h"
 #include "ai/engines/host/scan/sign_reader.h"
+#include "ai/engines/host/scan/sign_shapes.h"
 #include "ai/engines/host/scan/table_reader.h"
 #include "ai/engines/layout/markers.h"
 #include "ai/engines/layout/number_columns.h"
@@ -143,6 +145,22 @@ std::optional<std::string> first_missing(const tesseract::TessBaseAPI* api, cons
 std::string package_of(std::string language) {
   std::ranges::replace(language, '_', '-');
   return "tesseract-ocr-" + language;
+}
+
+// Lines that were pale are removed if they are read badly; a warning names how many lines were not read.
+void check_pale_and_unread(const Prepared& prepared, Recognised& recognition) {
+  if (recognition.late || recognition.sideways) return;
+  remove_badly_read(pale_boxes(prepared), recognition.text.words);
+  std::vector<Box> others = recognition.figures;
+  for (const Grid& grid : recognition.grids) others.push_back(grid.box());
+  const auto lines = unread_lines(prepared.letter_boxes, recognition.text.words, others);
+  if (lines.empty()) return;
+  const bool one = lines.size() == 1;
+  recognition.text.warnings.push_back(
+      {std::string(schemas::kPageWarningUnsure),
+       (one ? "one line of the page looks like text and was"
+            : std::to_string(lines.size()) + " lines of the page look like text and were") +
+           std::string(" not read: compare the text with the page")});
 }
 
 Recognised nothing_on(const Prepared& prepared) {
@@ -293,13 +311,17 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   const auto may_read_again = [&] {
     return !recognition.sideways && !recognition.late && !is_short_of_time(time);
   };
-  if (may_read_again())
-    read_leftovers(
-        *api_, prepared, recognition.figures, [&] { return run(time); }, recognition.text);
+  const auto read_what_is_left = [&] {
+    if (may_read_again())
+      read_leftovers(
+          *api_, prepared, recognition.figures, [&] { return run(time); }, recognition.text);
+  };
+  read_what_is_left();
   if (may_read_again()) {
     PartReader parts(*api_, prepared, [&] { return run(time); });
     parts.read_again(table_regions(recognition.text, recognition.rules), recognition.text);
   }
+  read_what_is_left();  // a second reading may lose a word
   for (const DrawnTable& table : prepared.tables) {
     if (recognition.late) break;
     auto status = read_table(table, prepared, time, recognition);
@@ -310,8 +332,13 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   if (recognition.late && recognition.text.words.empty()) return *std::move(recognition.late);
   if (may_read_again()) NumberReader(*api_, prepared, [&] { return run(time); }).check(recognition.text);
   if (may_read_again())
+    read_combs(
+        *api_, prepared, [&] { return run(time); }, recognition.text);
+  if (may_read_again())
     read_signs(
         *api_, prepared, [&] { return run(time); }, recognition.text);
+  if (may_read_again()) mend_signs(prepared, recognition.text);
+  check_pale_and_unread(prepared, recognition);
   even_out_heights(recognition.text.words);
   add_leaders(prepared.leaders, recognition.text.words);
   add_bullets(prepared.marks, recognition.text.words);

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <leptonica/allheaders.h>
+
 #include "ai/engines/host/scan/recognised_words.h"
 
 namespace millrace::engines::host {
@@ -16,10 +18,24 @@ constexpr float kSureOfWords = 60;
 constexpr float kEnough = 50;           // for the text of a cell that had none, or a word that was cut
 constexpr std::size_t kAgainMost = 24;  // cells of a table that are read again
 constexpr int kMarginOfCell = 4;        // pixels: half of the distance to the next cell
-constexpr float kLineHeights = 1.8F;    // of letters: a taller cell may have several lines
+constexpr int kBorderOfTurned = 10;     // pixels around it
+constexpr float kSureOfTurned = 60;
+constexpr float kTurnedHigh = 1.8F;   // times its width and the usual height of a cell
+constexpr float kLineHeights = 1.8F;  // of letters: a taller cell may have several lines
 
 bool has_digit(const std::string& text) {
   return std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// A line of a cell that is upright strokes alone is a number of Romans: "|" is I, "ll" is II.
+void name_strokes(std::vector<Word>& words) {
+  for (Word& word : words) {
+    const auto shares_line = [&word](const Word& other) {
+      return &other != &word && other.box.middle_y() > word.box.y0 && other.box.middle_y() < word.box.y1;
+    };
+    const bool strokes = word.text.size() <= 3 && word.text.find_first_not_of("Il|") == std::string::npos;
+    if (strokes && std::ranges::none_of(words, shares_line)) word.text.assign(word.text.size(), 'I');
+  }
 }
 
 }  // namespace
@@ -81,6 +97,37 @@ void TableReader::read_again(std::size_t piece, Cell& cell, const Run& run) {
   if (!again.words.empty() && (better || enough)) cell = again;
 }
 
+// Reads a cell upwards and downwards, and keeps what is surer.
+void TableReader::read_turned(std::size_t piece, Cell& cell, const Run& run) {
+  const Box& box = table_.pieces[piece].box;
+  Picture part = clipped(table_.apart.get(), box);
+  if (part) part.reset(pixAddBorder(part.get(), kBorderOfTurned, 255));
+  if (!part) return;
+  float best = kSureOfTurned;
+  for (const int turns : {1, 3}) {
+    const Picture level = turned(part, turns);
+    if (!level) continue;
+    api_.SetImage(level.get());
+    api_.SetSourceResolution(kAssumedDpi);
+    api_.SetPageSegMode(tesseract::PSM_SINGLE_BLOCK);
+    if (!run()) break;
+    Word whole{box, {}};
+    const auto at = first_word(api_);
+    if (!at) continue;
+    do {
+      const auto word = at->Empty(tesseract::RIL_WORD) ? std::nullopt : word_at(*at, 1);
+      if (!word) continue;
+      whole.text += (whole.text.empty() ? "" : " ") + word->text;
+      whole.confidence = std::min(whole.confidence, word->confidence);
+    } while (at->Next(tesseract::RIL_WORD));
+    if (whole.text.empty() || whole.confidence <= best) continue;
+    best = whole.confidence;
+    cell = {{whole}, best, false};
+  }
+  api_.SetImage(table_.apart.get());
+  api_.SetSourceResolution(kAssumedDpi);
+}
+
 base::Result<std::vector<Word>> TableReader::read(const Run& run) {
   api_.SetImage(table_.apart.get());
   api_.SetSourceResolution(kAssumedDpi);
@@ -96,12 +143,18 @@ base::Result<std::vector<Word>> TableReader::read(const Run& run) {
   for (std::size_t i = 0; i < cells.size() && left > 0; ++i) {
     if (!is_doubtful(cells[i])) continue;
     --left;
+    const Box& box = table_.pieces[i].box;
+    if (box.height() > kTurnedHigh * box.width() && box.height() > kTurnedHigh * *middle) {
+      read_turned(i, cells[i], run);
+      continue;
+    }
     const bool line = table_.pieces[i].box.height() < kLineHeights * *middle;
     api_.SetPageSegMode(line ? tesseract::PSM_SINGLE_LINE : tesseract::PSM_SINGLE_BLOCK);
     read_again(i, cells[i], run);
   }
   std::vector<Word> words;
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    name_strokes(cells[i].words);
     const DrawnTable::Piece& from = table_.pieces[i];
     for (Word& word : cells[i].words) {
       Box& box = word.box;

@@ -14,7 +14,8 @@ class TessBaseAPI;
 namespace millrace::engines::host {
 
 // Reads the cells of a drawn table. No word crosses from one cell to another. A cell is read a second time,
-// alone, when a word was cut at its edge, when nothing was read in it, or when its text is not sure.
+// alone, when a word was cut at its edge, when nothing was read in it, or when its text is not sure. What is
+// much higher than wide may run up or down.
 class TableReader {
  public:
   // Runs the recogniser within the time of the page.
@@ -35,6 +36,7 @@ class TableReader {
   void add_word(const tesseract::LTRResultIterator& at, std::vector<Cell>& cells) const;
   static bool is_doubtful(const Cell& cell);
   void read_again(std::size_t piece, Cell& cell, const Run& run);
+  void read_turned(std::size_t piece, Cell& cell, const Run& run);
 
   tesseract::TessBaseAPI& api_;
   const DrawnTable& table_;

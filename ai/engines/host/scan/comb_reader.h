@@ -1,0 +1,9 @@
+#pragma once
+#include "ai/engines/host/scan/part_reader.h"
+
+namespace millrace::engines::host {
+
+// Reads the fields with a box for each character as words. In pixels of the given picture turned upright.
+void read_combs(tesseract::TessBaseAPI& api, const Prepared& page, const RunRecogniser& run, PageText& text);
+
+}  // namespace millrace::engines::host
