@@ -230,3 +230,30 @@ def test_a_field_with_a_box_for_each_character_is_read_as_a_word(shared, tmp_pat
     form = drawn(boxed_characters)
     for text in (read(shared, form), read(shared, scanned(form, tmp_path), "image/png")):
         assert "Date of birth 17041961" in text and "Postcode SW1A 2AA" in text, text
+
+
+def ticked_in_white(page):
+    page.drawString(60, 740, TITLE)
+    for row, text in enumerate(["Standard delivery", "Express delivery", "Pay by card", "Pay by invoice"]):
+        y = 700 - 26 * row
+        page.drawString(82, y, text)
+        page.setFillColorRGB(0.1, 0.45, 0.9)
+        page.setStrokeColorRGB(0.3, 0.3, 0.3)
+        if row % 2:
+            page.rect(61, y - 1, 11, 11)
+        elif row:
+            page.circle(66.5, y + 4.5, 7, stroke=0, fill=1)
+        else:
+            page.roundRect(60, y - 2, 13, 13, 2, stroke=0, fill=1)
+        if row % 2 == 0:
+            page.setStrokeColorRGB(1, 1, 1)
+            page.setLineWidth(1.6)
+            page.lines([(63, y + 4.5, 65.5, y + 2), (65.5, y + 2, 70.5, y + 7.5)])
+            page.setLineWidth(1)
+        page.setFillColorRGB(0, 0, 0)
+
+
+def test_a_white_tick_in_a_filled_box_of_a_scan_ticks_it(shared, tmp_path):
+    text = read(shared, scanned(drawn(ticked_in_white), tmp_path), "image/png")
+    for line in ("[x] Standard delivery", "[ ] Express delivery", "[x] Pay by card", "[ ] Pay by invoice"):
+        assert line in text, text

@@ -7,7 +7,9 @@ import pytest
 from documents import data_uri, scan_pdf
 from millrace import Gateway
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
+from reportlab.pdfgen import canvas
 from scans import DPI, FONTS, WORDS, paragraph, plain, read_file, sheet, text_page, write
+from tables import scans_of
 
 
 @pytest.fixture(scope="module")
@@ -368,3 +370,18 @@ def test_signs_that_english_lacks_are_known_by_their_shape(shared, spoil):
     text = read(shared, spoil(page)).replace("≤5", "≤ 5").replace("≥40", "≥ 40").replace("kΩ", " kΩ").replace("  ", " ")
     for part in ["mm ± 0.1", "≤ 5", "≥ 40", "4.7 kΩ", "10 kΩ", "2 + 3", "< 9", "> 200", "Group O", "class Q", "10⁹/L"]:
         assert part in text.replace("\\", ""), (part, text)
+
+
+def test_a_last_line_without_tall_letters_stays_in_its_paragraph(shared):
+    lines = ["TERMS AND CONDITIONS", "", "THE BUYER ACKNOWLEDGES THAT THE GOODS ARE SOLD AS SEEN AND", "THAT NO WARRANTY IS GIVEN BY THE SELLER"]
+    lines += ["", "Delivery takes place within 14 days. Risk passes to the buyer when the goods", "leave the warehouse of the seller.", ""]
+    lines += ["ORDER NO. 2024-0417 / CUSTOMER 88123", "", "Payment is due within 30 days of the date of invoice. Interest of 8 % on late", "payments."]
+    out, y = io.BytesIO(), 760
+    page = canvas.Canvas(out, pagesize=(595, 842))
+    page.setFont("DejaVu", 10.5)
+    for line in lines:
+        page.drawString(60, y, line)
+        y -= 13 if line else 10
+    page.save()
+    text = read(shared, scans_of(out.getvalue())[0])
+    assert text.strip().endswith("Interest of 8 % on late payments.") and "#" not in text, text

@@ -57,7 +57,7 @@ bool is_around(const Box& box, const Word& word) {
   return x > box.x0 && x < box.x1 && y > box.y0 && y < box.y1;
 }
 
-Word joined(const std::vector<const Word*>& run) {
+Word joined_field(const std::vector<const Word*>& run) {
   std::vector<float> pitches;
   for (std::size_t i = 1; i < run.size(); ++i)
     pitches.push_back(run[i]->box.middle_x() - run[i - 1]->box.middle_x());
@@ -90,7 +90,7 @@ void join_boxed_characters(const Rules& rules, std::vector<CheckBox>& boxes, Pag
   std::vector<const Word*> taken;
   for (const auto& run : runs) {
     if (run.size() < kBoxedMin) continue;
-    fields.push_back(joined(run));
+    fields.push_back(joined_field(run));
     taken.insert(taken.end(), run.begin(), run.end());
   }
   std::erase_if(boxes, [&](const CheckBox& box) {

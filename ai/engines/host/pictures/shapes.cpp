@@ -29,8 +29,9 @@ constexpr float kCovered = 0.9F;  // of a side
 constexpr float kRound = 1.12F;
 constexpr float kLargerThanLetters = 1.25F;  // a circle; otherwise it may be an O
 constexpr int kRays = 36;
-constexpr float kTicked = 0.04F;  // of the inside is ink
-constexpr float kSolid = 0.8F;    // the same of a bullet
+constexpr float kTicked = 0.04F;    // of the inside is ink
+constexpr float kFilledMin = 0.5F;  // of a filled box with a white tick
+constexpr float kSolid = 0.8F;      // the same of a bullet
 constexpr float kFrameDivided = 0.8F;
 constexpr float kSignMin = 0.4F;    // letter heights: what is lower is a speck
 constexpr float kDiscCore = 0.25F;  // of the side of a disc or a square that ticks a box: all of it is ink
@@ -112,6 +113,45 @@ bool is_circle(const Ink& ink, int w, int h) {
   return true;
 }
 
+// The middle height of the ink between two columns of a picture, of its height.
+float middle_of_ink(const Ink& ink, int x0, int x1, int h) {
+  int sum = 0, count = 0;
+  for (int x = x0; x < x1; ++x) {
+    for (int y = 0; y < h; ++y) {
+      if (ink.at(x, y)) sum += y, ++count;
+    }
+  }
+  return count == 0 ? 0 : static_cast<float>(sum) / static_cast<float>(count) / static_cast<float>(h);
+}
+
+// Two strokes: a short one down, and a longer one up to the right.
+bool is_tick(const Picture& mark) {
+  const int w = width(mark), h = height(mark), end = std::max(1, w / 5);
+  if (w < 4 || h < 3 || 5 * w < 4 * h || w > 2 * h) return false;
+  const Ink ink(mark);
+  int lowest = 0, count = 0;
+  for (int x = 0; x < w; ++x) {
+    if (ink.at(x, h - 1)) lowest += x, ++count;
+  }
+  const float low = count == 0 ? 1 : static_cast<float>(lowest) / static_cast<float>(count * w);
+  const float left = middle_of_ink(ink, 0, end, h), right = middle_of_ink(ink, w - end, w, h);
+  return low > 0.15F && low < 0.6F && left > 0.35F && left < 0.85F && right < 0.4F;
+}
+
+// Whether a filled box or disc has nothing but a white tick inside.
+bool is_ticked_in_white(const Picture& part) {
+  const auto w = static_cast<float>(width(part)), h = static_cast<float>(height(part));
+  const Picture white(pixInvert(nullptr, part.get()));
+  std::vector<Box> marks = white ? pieces_of(white.get()) : std::vector<Box>();
+  std::erase_if(marks, [=](const Box& mark) {  // the corners beside a disc, and specks
+    const bool corner = mark.x0 < 1 || mark.y0 < 1 || mark.x1 > w - 1 || mark.y1 > h - 1;
+    return corner || std::max(mark.width(), mark.height()) < w / 8;
+  });
+  if (marks.size() != 1 || marks[0].width() < 0.3F * w || marks[0].width() > 0.85F * w) return false;
+  const Picture mark = clipped(white.get(), marks[0]);
+  return mark && Ink(part).part(0, width(part), 0, height(part)) > kFilledMin && is_tick(mark);
+}
+
 // Distance of two pieces that share rows; infinite: they do not.
 float gap_between(const Box& one, const Box& other) {
   if (std::min(one.y1, other.y1) <= std::max(one.y0, other.y0)) return INFINITY;
@@ -175,6 +215,8 @@ class Shapes {
       return std::nullopt;
     const Picture part = clipped(binary_.get(), piece);
     if (!part) return std::nullopt;
+    if (is_ticked_in_white(part))
+      return stands_alone(piece, false) ? std::optional(CheckBox{piece, true}) : std::nullopt;
     const Ink ink(part);
     const int w = width(part), h = height(part);
     const int wall = std::max(1, static_cast<int>(std::lround(kWall * low)));

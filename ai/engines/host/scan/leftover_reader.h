@@ -12,7 +12,8 @@ std::vector<Box> lines_left(const std::vector<Box>& letters, const std::vector<B
                             const std::vector<Box>& figures);
 
 // Reads such lines and unread_lines, each by itself. A recogniser leaves out a digit far from other text, and
-// large type beside small type. Adds what is read with confidence, in pixels of the given picture turned upright.
+// large type beside small type. Adds what is read with confidence, in pixels of the given picture turned
+// upright.
 void read_leftovers(tesseract::TessBaseAPI& api, const Prepared& page, const std::vector<Box>& figures,
                     const RunRecogniser& run, PageText& text);
 
