@@ -196,8 +196,8 @@ TEST_P(ToolTurns, OfUnknownMembersListsAreJoinedAndOthersAreOfTheLastTurn) {
 
 TEST_P(ToolTurns, ImagesOfATurnGoBackToTheProviderWithTheirSignatures) {
   const auto reply = [&](const std::string& parts) {
-    const std::string text = R"({"candidates":[{"content":{"role":"model","parts":[)" + parts +
-                             R"(]},"finishReason":"STOP"}]})";
+    const std::string text =
+        R"({"candidates":[{"content":{"role":"model","parts":[)" + parts + R"(]},"finishReason":"STOP"}]})";
     return GetParam() ? testing::event_stream("data: " + text + "\n\n") : testing::http(200, text);
   };
   const std::string image =
