@@ -119,8 +119,13 @@ void each_file(Message& message, Visit&& visit) {
 bool is_system(const Json& message) { return text_of(message, "role") == "system"; }
 
 // Mistral takes system messages only at the beginning and after a user's message, and not at the end. Moves
-// the others behind the leading ones. True: there were some.
+// the others behind the leading ones; if there are no other messages, the last one becomes the user's. True:
+// something has changed.
 bool move_system_messages(Json& messages) {
+  if (!messages.empty() && std::ranges::all_of(messages, is_system)) {
+    messages.back()["role"] = "user";
+    return true;
+  }
   Json::array_t leading, moved, others;
   for (Json& message : messages) {
     const std::string_view before = others.empty() ? std::string_view() : text_of(others.back(), "role");

@@ -135,6 +135,22 @@ TEST(MessageOrder, MistralGetsSystemMessagesAtTheBeginningAndBehindUsersAlone) {
   }
 }
 
+TEST(MessageOrder, SystemMessagesAloneBecomeTheUsersAndAreReported) {
+  const std::string_view body =
+      R"({"messages":[{"role":"system","content":"s"},{"role":"developer","content":"d"}]})";
+  const std::string_view one = R"({"messages":[{"role":"system","content":"s"}]})";
+  EXPECT_EQ(Json::parse(R"([{"role":"system","content":"s"},{"role":"user","content":"d"}])"),
+            sent_of(kMistral, body)["messages"]);
+  EXPECT_EQ(Json::parse(R"([{"role":"user","content":"s"}])"), sent_of(kMistral, one)["messages"]);
+  EXPECT_EQ(std::vector<std::string>{"user"}, roles_of(sent_of(kClaude, body)["messages"]));
+  EXPECT_EQ(std::vector<std::string>{"user"}, roles_of(sent_of(kGemini, body)["contents"]));
+  for (const Target& target : {kMistral, kClaude, kGemini}) {
+    EXPECT_EQ(dropped_of(target, body), "messages.system;clamped") << target.name;
+    EXPECT_EQ(dropped_of(target, one), "messages.system;clamped") << target.name;
+  }
+  EXPECT_EQ(dropped_of(kOpenai, body), "");
+}
+
 TEST(MessageOrder, TheRoleDeveloperIsSystemForLocalServers) {
   const std::string text =
       R"({"messages":[{"role":"developer","content":"d"},{"role":"user","content":"u"}]})";
