@@ -222,6 +222,7 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
     const bool breaker_is_open = !reply && !target_call.sent && reply.error().code == Code::kOverloaded;
     if (last_reply && breaker_is_open && !options_.deferred) co_return std::move(*last_reply);
     if (reply || !target_call.sent || target_call.begun || target_call.cancel.requested()) co_return reply;
+    target_call.own_connection = reply.error().is_unanswered;
     const auto wait = retry_wait(shared_, target_call.began, reply.error(), number);
     if (!wait) co_return reply;
     const bool passed = co_await net::pause(shared_.loop, *wait, target_call.cancel);
@@ -296,7 +297,8 @@ net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCal
     co_return net::cancelled();
   }
   wire = std::make_unique<providers::WireRequest>(std::move(*written));
-  wire->own_connection = target_call.request.cap_output;  // money is reserved for one call
+  // Money is reserved for one call.
+  wire->own_connection = target_call.own_connection || target_call.request.cap_output;
   co_return std::nullopt;
 }
 

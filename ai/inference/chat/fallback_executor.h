@@ -70,6 +70,7 @@ class FallbackExecutor {
     net::Cancel& cancel;
     Clock::time_point began = Clock::now();          // when the limits admitted it
     bool sent = false, begun = false;                // state of the newest call
+    bool own_connection = false;                     // for the next call
     std::int64_t tokens = 0;                         // charged to the limits
     std::optional<std::int64_t> prompt_tokens = {};  // estimated; set at the latest when the answer begins
     std::int64_t received_tokens = 0;                // in the pieces of the newest call
