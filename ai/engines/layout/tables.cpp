@@ -18,6 +18,7 @@ constexpr float kWrapPitch = 1.4F;  // maximum pitch between two lines of one ce
 constexpr float kWiderStep =
     1.1F;  // a step between rows exceeds the line distance within a cell by this factor
 constexpr std::size_t kWrapMax = 12;  // lines of a cell
+constexpr float kOfOneSize = 0.02F;   // of words of one size
 constexpr float kSameEnd = 0.25F;     // times the letter height: tolerance for right-aligned amounts
 
 // The word of the row that begins the cell after the one in whose place the line is.
@@ -133,6 +134,13 @@ bool is_total(const std::vector<Row>& rows, std::size_t line, std::size_t row, f
   return !rows_above_apart || !(last || leads_to_wider_step(rows, line, letters));
 }
 
+bool continues_cell_of(const std::vector<Row>& rows, std::size_t line, std::size_t row, float letters) {
+  auto cell = aligned_cell(rows[line], rows[row], letters);
+  if (!cell) cell = cell_about(rows, line, row, letters);
+  const bool may_be_first = row < line && leads_to_wider_step(rows, line, letters);
+  return cell && (*cell > 0 || may_be_first);
+}
+
 }  // namespace
 
 bool begins_cell(const Row& row, std::size_t k, float letters) {
@@ -147,17 +155,28 @@ bool has_cells(const Row& row, float letters) {
   return row.widest_gap(at, from) > kGap * letters;
 }
 
-float step_to(const std::vector<Row>& rows, std::size_t i) { return rows[i].box.y0 - rows[i - 1].box.y0; }
+// Between words above each other, as a row of a scan may slant.
+float step_to(const std::vector<Row>& rows, std::size_t i) {
+  const Row &above = rows[i - 1], &row = rows[i];
+  const bool narrower = row.box.width() < above.box.width();
+  const Box& one = (narrower ? row : above).words.front()->box;
+  const auto far = [&](const Word* word) { return std::abs(word->box.middle_x() - one.middle_x()); };
+  const Box& other = (*std::ranges::min_element((narrower ? above : row).words, {}, far))->box;
+  if (std::abs(one.height() - other.height()) > kOfOneSize * one.height()) return row.box.y0 - above.box.y0;
+  return narrower ? one.y0 - other.y0 : other.y0 - one.y0;
+}
 
 std::optional<std::size_t> row_of(const std::vector<Row>& rows, std::size_t line, float letters) {
   if (rows[line].figure()) return std::nullopt;
   const auto row = nearest_row(rows, line, letters);
   if (!row) return std::nullopt;
   if (is_total(rows, line, *row, letters)) return line;
-  auto cell = aligned_cell(rows[line], rows[*row], letters);
-  if (!cell) cell = cell_about(rows, line, *row, letters);
-  const bool may_be_first = *row < line && leads_to_wider_step(rows, line, letters);
-  return cell && (*cell > 0 || may_be_first) ? row : std::nullopt;
+  if (continues_cell_of(rows, line, *row, letters)) return row;
+  // The row below may be the last line of the row above, beside which an amount stands.
+  const auto upper = *row > line ? row_with_cells(rows, line, -1, letters) : std::nullopt;
+  const bool above = upper && are_close(rows, *upper, line, letters) &&
+                     aligned_cell(rows[line], rows[*row], letters) == std::size_t{0};
+  return above && continues_cell_of(rows, line, *upper, letters) ? upper : std::nullopt;
 }
 
 namespace {

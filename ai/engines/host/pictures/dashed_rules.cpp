@@ -9,9 +9,10 @@ namespace {
 
 // In heights of small letters.
 constexpr float kDashThick = 0.4F;
-constexpr float kDashMin = 0.16F, kDashMost = 1.1F;  // its length; an upright letter is higher
-constexpr float kDashedRuleMin = 14;                 // length of the whole line
-constexpr float kOffLine = 0.16F;                    // a slanting line moves by so much from dash to dash
+constexpr float kDashMin = 0.16F;                       // its length
+constexpr float kAcrossMost = 1.1F, kDownMost = 0.75F;  // an upright letter is longer
+constexpr float kDashedRuleMin = 14;                    // length of the whole line
+constexpr float kOffLine = 0.16F;                       // a slanting line moves by so much from dash to dash
 // Of the length of a dash.
 constexpr float kLonger = 1.3F;   // it is at least so long as it is thick
 constexpr float kLongest = 2.6F;  // two dashes meet at the corner of a cell
@@ -25,15 +26,16 @@ constexpr std::size_t kDashesMost = 6000;  // of a page; more are a pattern
 // The sides of a dash along its line and across it.
 struct Direction {
   float Box::*from, Box::*to, Box::*low, Box::*high;
+  float most;  // length of a dash
   float length(const Box& box) const { return box.*to - box.*from; }
   float thick(const Box& box) const { return box.*high - box.*low; }
 };
-constexpr Direction kAcross{&Box::x0, &Box::x1, &Box::y0, &Box::y1};
-constexpr Direction kDown{&Box::y0, &Box::y1, &Box::x0, &Box::x1};
+constexpr Direction kAcross{&Box::x0, &Box::x1, &Box::y0, &Box::y1, kAcrossMost};
+constexpr Direction kDown{&Box::y0, &Box::y1, &Box::x0, &Box::x1, kDownMost};
 
 bool is_dash(const Box& piece, const Direction& way, float letters) {
   const float length = way.length(piece), thick = way.thick(piece);
-  return thick <= kDashThick * letters && length >= kDashMin * letters && length <= kDashMost * letters &&
+  return thick <= kDashThick * letters && length >= kDashMin * letters && length <= way.most * letters &&
          length >= kLonger * thick;
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/rows.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -117,6 +119,20 @@ void use_row_height(const tesseract::LTRResultIterator& at, double scale, Box& b
   const double fit = height_correction(at, middle, row_height + descenders) / scale;
   box.y1 = static_cast<float>(middle / scale - descenders * fit);
   box.y0 = box.y1 - static_cast<float>(row_height * fit);
+}
+
+void even_out_heights(std::vector<Word>& words) {
+  constexpr float kSameSize = 0.15F;
+  constexpr float kBelowBaseline = 0.22F;  // of the height of letters
+  Words all;
+  for (const Word& word : words) all.push_back(&word);
+  const float body = body_letters(all);
+  for (Word& word : words) {
+    const float more = body - word.box.height();
+    if (word.figure || std::abs(more) > kSameSize * body) continue;
+    word.box.y1 += kBelowBaseline * more;
+    word.box.y0 = word.box.y1 - body;
+  }
 }
 
 }  // namespace millrace::engines::host

@@ -312,6 +312,7 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   if (may_read_again())
     read_signs(
         *api_, prepared, [&] { return run(time); }, recognition.text);
+  even_out_heights(recognition.text.words);
   add_leaders(prepared.leaders, recognition.text.words);
   add_bullets(prepared.marks, recognition.text.words);
   add_check_boxes(prepared.check_boxes, recognition.text);
