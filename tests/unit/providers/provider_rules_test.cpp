@@ -135,6 +135,21 @@ TEST(MessageOrder, MistralGetsSystemMessagesAtTheBeginningAndBehindUsersAlone) {
   }
 }
 
+TEST(MessageOrder, AnAnswerWithoutAnythingIsLeftOut) {
+  const std::string_view body =
+      R"({"messages":[{"role":"user","content":"u"},{"role":"assistant","content":null,"reasoning":"r"},
+      {"role":"assistant","content":"a","tool_calls":[]},{"role":"user","content":"v"},
+      {"role":"assistant","content":null},{"role":"user","content":"w"}]})";
+  const std::vector<std::string> rest = {"user", "assistant", "user", "user"};
+  const Target groq = target_of("groq", "llama-3.3-70b-versatile");
+  for (const Target& target : {kOpenai, groq, target_of("xai", "grok-4")})
+    EXPECT_EQ(rest, roles_of(sent_of(target, body)["messages"])) << target.name;
+  const std::string_view empty = R"({"messages":[{"role":"user","content":"u"},
+      {"role":"assistant","content":""},{"role":"user","content":"w"}]})";
+  EXPECT_EQ((std::vector<std::string>{"user", "user"}), roles_of(sent_of(kMistral, empty)["messages"]));
+  EXPECT_EQ(3U, sent_of(target_of("vllm", "m"), empty)["messages"].size());
+}
+
 TEST(MessageOrder, SystemMessagesAloneBecomeTheUsersAndAreReported) {
   const std::string_view body =
       R"({"messages":[{"role":"system","content":"s"},{"role":"developer","content":"d"}]})";
