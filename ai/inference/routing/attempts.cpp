@@ -97,7 +97,8 @@ void report_to_breaker(ChatShared& shared, const Registry& registry, const Targe
   } else {
     candidate.breaker().report(pass, error == nullptr || !is_target_failure(*error), steady_clock::now());
   }
-  if (error != nullptr && is_over_quota(*error)) {
+  const bool is_too_large = error != nullptr && error->code == Code::kRateLimited && error->is_permanent;
+  if (error != nullptr && is_over_quota(*error) && !is_too_large) {
     state.limiter.pause_for(error->retry_after.count() > 0 ? std::min(error->retry_after, kOverloadPauseMax)
                                                            : kOverloadPause);
   }

@@ -217,7 +217,11 @@ std::string words_in(const Json& value) {
   for (const std::string_view name : {"error", "message", "detail", "msg"}) {
     const Json* inner = member(value, name);
     if (inner == nullptr) continue;
-    if (std::string words = words_in(*inner); !words.empty()) return words;
+    std::string words = words_in(*inner);
+    if (words.empty()) continue;
+    // OpenRouter: "Provider returned error", and what the provider has said.
+    const std::string_view raw = text_of(member(member(value, "metadata"), "raw"));
+    return raw.empty() ? words : words.append(": ").append(raw);
   }
   return {};
 }
