@@ -236,14 +236,6 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
 // One attempt of a TargetCall: request, response, and what the call reveals about the target.
 using schemas::ChatPiece;
 
-namespace {
-
-double seconds(std::chrono::steady_clock::duration took) {
-  return std::chrono::duration<double>(took).count();
-}
-
-}  // namespace
-
 base::Result<providers::WireRequest> FallbackExecutor::prepare(TargetCall& target_call) {
   if (large_) target_call.prompt_tokens = prompt_tokens(target_call);
   const providers::Target& target = target_call.candidate.row->target;
@@ -451,7 +443,7 @@ void FallbackExecutor::deliver(TargetCall& target_call, ChatPiece&& piece) {
   callbacks_.on_piece(std::move(piece));
   if (!std::exchange(first_token_sent_, true))
     shared_.upstream_metrics.first_token(*registry_, target_call.candidate.model->name,
-                                         seconds(Clock::now() - began_));
+                                         std::chrono::duration<double>(Clock::now() - began_).count());
 }
 
 // Of a whole reply. The parts of a turn are checked together.
