@@ -226,10 +226,24 @@ std::string words_in(const Json& value) {
   return {};
 }
 
+// The status of an error that is known by its word alone.
+constexpr std::array<std::pair<std::string_view, int>, 7> kWordStatus{{{"rate_limit_exceeded", 429},
+                                                                       {"rate_limit_error", 429},
+                                                                       {"insufficient_quota", 429},
+                                                                       {"429", 429},
+                                                                       {"context_length_exceeded", 400},
+                                                                       {"invalid_request_error", 400},
+                                                                       {"overloaded_error", 503}}};
+
 int status_in(const Json& error) {
   for (const std::string_view name : {"status_code", "status", "code"}) {
     if (const auto status = count_in(&error, name))
       return static_cast<int>(std::min<std::int64_t>(*status, 999));
+  }
+  for (const std::string_view name : {"code", "type"}) {
+    const auto* known =
+        std::ranges::find(kWordStatus, text_of(error, name), &std::pair<std::string_view, int>::first);
+    if (known != kWordStatus.end()) return known->second;
   }
   return 0;
 }

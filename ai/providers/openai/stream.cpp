@@ -240,7 +240,7 @@ base::Status OpenaiStream::read_tree(const net::SseEvent& event, std::vector<sch
   auto error = reported_instead(target_, chunk);
   read_facts(chunk, facts_);
   if (error) return *std::move(error);
-  if (event.event == "error") return stream_error(target_, 0, openai_error_message(event.data));
+  if (event.event == "error") return *reported_instead(target_, {{"error", *parse_wire(event.data)}});
   if (const auto choices = chunk.find("choices"); choices != chunk.end() && choices->is_array()) {
     for (Json& node : *choices) {
       if (base::Status status = read_choice(node, out); !status) return status;

@@ -140,6 +140,17 @@ TEST(OpenaiReply, AnErrorInAChoiceIsTheErrorOfTheCall) {
   EXPECT_TRUE(read(value));
 }
 
+TEST(OpenaiReply, AnErrorWithoutAStatusHasThatOfItsWord) {
+  for (const auto& [word, code] : std::vector<std::pair<const char*, base::Code>>{
+           {"rate_limit_exceeded", base::Code::kRateLimited},
+           {"insufficient_quota", base::Code::kQuota},
+           {"context_length_exceeded", base::Code::kContextLength},
+           {"server_error", base::Code::kUpstream}}) {
+    EXPECT_EQ(code, read({{"error", {{"message", "m"}, {"code", word}}}}).error().code) << word;
+    EXPECT_EQ(code, read({{"error", {{"message", "m"}, {"type", word}}}}).error().code) << word;
+  }
+}
+
 TEST(OpenaiUsage, ThatOfAChoiceCountsIfTheReplyHasNone) {
   Json value = reply_with({{"content", "x"}});
   value["choices"][0]["usage"] = {{"prompt_tokens", 7}, {"completion_tokens", 1}, {"total_tokens", 8}};
