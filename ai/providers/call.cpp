@@ -68,6 +68,7 @@ base::Error transport_error(const Target& target, const base::Error& error, Body
   if (error.code == base::Code::kTooLarge) return too_long(target, bytes_max);
   base::Error named = base::error(error.code, std::string(shown_name(target)) + ": " + error.message);
   named.is_free = error.is_free || form == BodyForm::kError;
+  named.is_unanswered = error.is_unanswered;
   return named;
 }
 
@@ -168,6 +169,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   net::HttpRequest request(WireRequest wire) const {
     net::HttpRequest request = http_request(target_, std::move(wire));
     request.body_bytes_max = bytes_max();
+    request.reports_unanswered = true;
     if (stream_) request.read_buffer_bytes = kStreamBufferBytes;
     return request;
   }

@@ -29,6 +29,7 @@ class MediaCall final : public Call, public std::enable_shared_from_this<MediaCa
   void start(WireRequest wire) {
     net::HttpRequest request = http_request(target_, std::move(wire));
     request.body_bytes_max = bytes_max();
+    request.reports_unanswered = true;
     net::HttpClient::Handlers callbacks;
     callbacks.on_head = [self = shared_from_this()](const net::HttpReply& head) { self->on_head(head); };
     callbacks.on_data = [self = shared_from_this()](std::string_view bytes) { return self->on_data(bytes); };

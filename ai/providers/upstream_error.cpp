@@ -109,6 +109,26 @@ int status_of_reasons(const Json* details) {
   return 0;
 }
 
+// What a status means that a provider explains only in words, or by a field of its own; 0: what it says.
+int status_of_words(int status, const Json& error) {
+  std::string_view words = text_of(error, "message");
+  if (words.empty()) words = text_of(error, "error");
+  const std::string_view code = text_of(error, "code");
+  if (status == 400 && words.starts_with("Your credit balance is too low")) return 402;  // Anthropic
+  if (status == 400 && words.starts_with("User location is not supported")) return 451;  // Gemini
+  if (status == 400 && code == "Client specified an invalid argument" &&                 // xAI
+      words.starts_with("Incorrect API key provided"))
+    return 401;
+  if (status == 413 && code == "rate_limit_exceeded") return 429;                            // Groq
+  if (status == 403 && member(member(error, "metadata"), "reasons") != nullptr) return 400;  // OpenRouter
+  return 0;
+}
+
+// True if the model has failed to write a call or an answer in the format, as Groq reports it.
+bool is_failed_generation(std::string_view code) {
+  return code == "tool_use_failed" || code == "json_validate_failed";
+}
+
 // A cause counts only if its HTTP status equals `status`: an exhausted quota, for example, is not a bad
 // request.
 std::optional<base::Code> cause_in(const Json& node, int status) {
@@ -136,6 +156,14 @@ bool is_field(std::string_view name) {
 }  // namespace
 
 void set_error_cause(const Target& target, base::Error& error, const Json& node) {
+  if (error.code == base::Code::kBadRequest && is_failed_generation(text_of(node, "code"))) {
+    error.code = base::Code::kUpstream;
+    error.is_content_fault = true;
+    return;
+  }
+  // More tokens than its account may send in a minute: it never takes this request.
+  if (error.code == base::Code::kRateLimited && text_of(node, "message").starts_with("Request too large for"))
+    error.is_permanent = true;
   const int status = base::info(error.code).http_status;
   if (const auto cause = cause_in(node, status)) error.code = *cause;
   if (error.code == base::Code::kQuota) error.is_permanent = true;
@@ -158,7 +186,8 @@ int effective_status(int http_status, std::string_view body) {
   for (const std::string_view field : {"code", "type", "status"}) {
     if (const int status = status_of(text_of(error, field)); status != 0) return status;
   }
-  return http_status;
+  const int status = status_of_words(http_status, error);
+  return status != 0 ? status : http_status;
 }
 
 namespace {
@@ -184,6 +213,7 @@ Code code_of(int status) {
       return Code::kTooLarge;
     case 429:
       return Code::kRateLimited;
+    case 498:  // Groq's
     case 503:
     case 529:
       return Code::kOverloaded;
@@ -222,7 +252,7 @@ milliseconds until_date(std::string_view text) {
   return bounded(std::max(seconds, 0.0) * 1'000);
 }
 
-// "1.5s", "250ms", "6m0s" at the beginning of `text`.
+// "1.5s", "250ms", "6m0s", "7 seconds" at the beginning of `text`.
 milliseconds duration_at(std::string_view text) {
   double ms = 0;
   while (!text.empty()) {
@@ -230,7 +260,8 @@ milliseconds duration_at(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
     if (error != std::errc{} || !is_amount(amount)) break;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    const std::size_t unit = text.starts_with("ms") ? 2 : 1;
+    if (text.starts_with(' ')) text.remove_prefix(1);
+    const std::size_t unit = text.starts_with("ms") || text.starts_with("milliseconds") ? 2 : 1;
     if (unit == 2) {
       ms += amount;
     } else if (text.starts_with('s')) {
@@ -248,7 +279,8 @@ milliseconds duration_at(std::string_view text) {
 }
 
 milliseconds reported_in(std::string_view body) {
-  for (const std::string_view before : {"\"retryDelay\": \"", "\"retryDelay\":\"", "try again in "}) {
+  for (const std::string_view before :
+       {"\"retryDelay\": \"", "\"retryDelay\":\"", "try again in ", "retry after "}) {
     const std::size_t at = body.find(before);
     if (at != std::string_view::npos) return duration_at(body.substr(at + before.size()));
   }
@@ -283,9 +315,20 @@ bool may_pass(int status) { return status == 409 || status == 425 || status == 4
 
 // Phrases of Anthropic, Gemini, and OpenAI-compatible servers that send no error code.
 bool is_too_long_for_the_model(std::string_view words) {
+  constexpr std::array<std::string_view, 12> kPhrases{"prompt is too long",
+                                                      "maximum context length",
+                                                      "available context size",
+                                                      "maximum prompt length",
+                                                      "exceed context limit",
+                                                      "longer than the model's context length",
+                                                      "model's context length is only",
+                                                      "longer than the maximum model length",
+                                                      "Input is too long for requested model",
+                                                      "`max_new_tokens` must be <=",
+                                                      "too many tokens: total number of tokens",
+                                                      "reduce the length of the messages"};
   const auto contains = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
-  return contains("prompt is too long") || contains("maximum context length") ||
-         contains("available context size") || (contains("input token count") && contains("exceeds"));
+  return std::ranges::any_of(kPhrases, contains) || (contains("input token count") && contains("exceeds"));
 }
 
 }  // namespace
@@ -342,6 +385,7 @@ base::Error upstream_error(const Target& target, int status, const Headers& head
   base::Error error = reported_error(target, status, words, effective_status(status, body));
   if (error.code == Code::kRateLimited || error.code == Code::kOverloaded)
     error.retry_after = retry_after(headers, body);
+  if (status == 403 && error.code == Code::kBadRequest) error.code = Code::kContentPolicy;
   set_error_cause(target, error, body);
   error.is_free = true;
   return error;

@@ -30,8 +30,8 @@ base::Error failed_answer(const Target& target, std::string_view reason);
 
 // The status that an error reply actually means. It may differ from the HTTP status: some providers answer an
 // unknown key with 400 and give the cause in a field. Returns 401 (wrong key) or 403 (key lacks permission)
-// by the fields `code`, `type`, `status` and `reason` of the error, as each protocol has them; otherwise
-// `http_status`. Pure.
+// by the fields `code`, `type`, `status` and `reason` of the error, as each protocol has them; the status of
+// what a provider says in words (an account without credit, a refused input); otherwise `http_status`. Pure.
 int effective_status(int http_status, std::string_view body);
 
 // Sets the code of `error` to the cause that the provider gives in a field, if clients know that code and it

@@ -25,7 +25,7 @@ inline constexpr std::string_view kContinue = "Continue.";
 // The name under which dropped thinking parts of messages are reported.
 inline constexpr std::string_view kThinkingParts = "messages.thinking";
 
-// The name under which system messages are reported that were moved to the top.
+// The name under which system messages are reported that were moved to the top or became the user's.
 inline constexpr std::string_view kMovedSystem = "messages.system";
 
 using schemas::cut_text;

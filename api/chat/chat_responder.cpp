@@ -1,5 +1,6 @@
 #include "api/chat/chat_responder.h"
 
+#include <exception>
 #include <future>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ std::size_t text_bytes(const schemas::ChatReply& reply) {
 }
 
 void send_whole(Context& context, Call& call, const inference::ChatHead& head,
-                const inference::ChatResult& end, std::size_t bytes, bool old_functions) {
+                const inference::ChatResult& end, std::size_t bytes, bool old_functions) try {
   auto reservation = reserve_reply(context, bytes);
   if (!reservation) return call.fail(reservation.error());
   front::Reply reply = json_reply(200, schemas::chat_completion_json(end.reply, old_functions));
@@ -55,6 +56,9 @@ void send_whole(Context& context, Call& call, const inference::ChatHead& head,
   reply.headers.reserve(kHeadersUsual);
   add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), end.cost_usd);
   call.reply(std::move(reply));
+} catch (const std::exception& fault) {
+  base::log_error("reply_not_written", {{"request_id", call.request_id()}, {"error", fault.what()}});
+  call.fail(base::error(Code::kInternal, "The reply could not be written"));
 }
 
 }  // namespace

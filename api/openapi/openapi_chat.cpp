@@ -41,7 +41,8 @@ constexpr std::string_view kChatSchemas = R"json({
     "service_tier": {"type": ["string", "null"]}, "system_fingerprint": {"type": ["string", "null"]},
     "tools_executed": {"type": "array", "items": {"type": "string"}},
     "mcp_tool_results": {"type": "array", "items": {"$ref": "#/components/schemas/McpToolResult"}},
-    "mcp_server_errors": {"type": "object"}, "turns_consumed": {"type": "integer"}}},
+    "mcp_server_errors": {"type": "object"}, "turns_consumed": {"type": "integer"},
+    "dropped_calls": {"type": "array", "items": {"type": "string"}, "description": "Old form only: further calls of the model"}}},
   "DeferredChat": {"type": "object", "required": ["id", "request_id"], "properties": {
     "id": {"type": "string", "description": "The same as `request_id`: the id of the job"},
     "request_id": {"type": "string", "description": "GET /v1/chat/deferred-completion/{request_id}"},

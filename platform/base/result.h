@@ -116,6 +116,9 @@ struct Error {
   std::string details = {};                  // for programs: a JSON object, or empty
   bool is_permanent = false;  // a retry of the same request fails again, whatever the class of the code
   bool is_free = false;       // of an upstream call: not sent, or answered with an HTTP error status
+  // Of an upstream call: a kept-alive connection was closed without a byte of a reply. The server has most
+  // likely not processed the request. See net::HttpRequest::reports_unanswered.
+  bool is_unanswered = false;
   // Of an upstream call: the upstream works, but this answer cannot be used. Says nothing about its health.
   bool is_content_fault = false;
 };
@@ -132,7 +135,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 using Status = Result<void>;
 
 inline Error error(Code code, std::string message, std::string param = {}) {
-  return Error{code, std::move(message), std::move(param), {}, {}, false, false, false};
+  return Error{code, std::move(message), std::move(param), {}, {}, false, false, false, false};
 }
 // The retry class of its code; kPermanent if the error is `lasting`.
 RetryClass retry_class(const Error& error);

@@ -42,7 +42,19 @@ void append_call(std::string& out, const ToolCall& call) {
   append_call_end(out, call.extra);
 }
 
-// The old form supports only one call.
+// The old form supports only one call per choice. The names of the others are in the reply.
+void append_dropped_calls(std::string& out, const std::vector<std::string>& names) {
+  if (!names.empty()) out.append(",\"dropped_calls\":").append(dump(names));
+}
+
+std::vector<std::string> dropped_calls(const ChatReply& reply) {
+  std::vector<std::string> names;
+  for (const ChatChoice& choice : reply.choices) {
+    for (std::size_t i = 1; i < choice.tool_calls.size(); ++i) names.push_back(choice.tool_calls[i].name);
+  }
+  return names;
+}
+
 void append_calls(std::string& out, const std::vector<ToolCall>& calls, bool old_functions) {
   if (calls.empty()) return;
   if (old_functions) {
@@ -152,6 +164,7 @@ std::string chat_completion_json(const ChatReply& reply, bool old_functions) {
   out += ']';
   if (reply.usage) append_usage(out += ",\"usage\":", reply.usage);
   append_facts(out, reply.service_tier, reply.system_fingerprint, reply.extra, reply.tools);
+  if (old_functions) append_dropped_calls(out, dropped_calls(reply));
   out += '}';
   return out;
 }
@@ -360,7 +373,11 @@ bool ChatChunks::is_custom(int choice, const ToolCallPiece& call) {
 
 void ChatChunks::append_calls(std::string& out, const ChatPiece& piece) {
   if (piece.tool_calls.empty()) return;
-  if (options_.old_functions) return append_function_call(out, piece.tool_calls);
+  if (options_.old_functions) {
+    for (const ToolCallPiece& call : piece.tool_calls)
+      if (call.index > 0) dropped_calls_[{piece.index, call.index}] += call.name;
+    return append_function_call(out, piece.tool_calls);
+  }
   separate(out);
   out += "\"tool_calls\":[";
   for (const ToolCallPiece& call : piece.tool_calls) {
@@ -426,6 +443,9 @@ std::string ChatChunks::end(const ChatMetadata& facts, const ToolReport& tools) 
   if (options_.usage_with_reason && !options_.include_usage && facts.usage)
     append_usage(last += ",\"usage\":", facts.usage);
   append_facts(last, facts.service_tier, facts.system_fingerprint, facts.extra, tools);
+  std::vector<std::string> dropped;
+  for (const auto& [place, name] : dropped_calls_) dropped.push_back(name);
+  append_dropped_calls(last, dropped);
   std::string out;
   if (options_.include_usage) {
     release(out);

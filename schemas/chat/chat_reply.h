@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -119,7 +120,8 @@ class ChatAssembly {
   ChatReply reply_;
 };
 
-// The API's response (docs/design/http-contract.md §4). `old_functions`: see ChatRequest.
+// The API's response (docs/design/http-contract.md §4). `old_functions`: see ChatRequest. Of several calls of
+// a choice the old form has only the first; `dropped_calls` has the names of the others.
 std::string chat_completion_json(const ChatReply& reply, bool old_functions);
 
 // Builds the events of one streamed response. All have the same id, created and model; each choice's first
@@ -154,7 +156,9 @@ class ChatChunks {
   Options options_;
   std::vector<bool> begun_;                  // by choice: its role has been sent
   std::vector<std::pair<int, int>> custom_;  // choice and index of calls that are not functions
-  std::string held_;                         // the latest event with a finish_reason, without its end
+  // In the old form: names of calls by choice and index.
+  std::map<std::pair<int, int>, std::string> dropped_calls_;
+  std::string held_;  // the latest event with a finish_reason, without its end
 };
 
 }  // namespace millrace::schemas

@@ -131,6 +131,22 @@ void form_tool_choice(Json& body) {
   *choice = function_tool({{"name", std::move((*choice)["name"])}});
 }
 
+namespace {
+
+// Some providers refuse null in place of a text or a flag.
+void erase_null_members(Json& tools) {
+  if (!tools.is_array()) return;
+  for (Json& tool : tools) {
+    const auto function = tool.is_object() ? tool.find("function") : tool.end();
+    if (function == tool.end() || !function->is_object()) continue;
+    for (const char* name : {"description", "strict"}) {
+      if (function->contains(name) && (*function)[name].is_null()) function->erase(name);
+    }
+  }
+}
+
+}  // namespace
+
 void form_functions(Json& body, ChatRequest& out) {
   if (const auto functions = body.find("functions"); functions != body.end()) {
     if (body.contains("tools")) {
@@ -142,6 +158,7 @@ void form_functions(Json& body, ChatRequest& out) {
     }
     body.erase("functions");
   }
+  if (const auto tools = body.find("tools"); tools != body.end()) erase_null_members(*tools);
   if (const auto call = body.find("function_call"); call != body.end()) {
     if (body.contains("tool_choice")) {
       out.dropped.push_back({.name = "function_call"});

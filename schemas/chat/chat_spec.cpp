@@ -1,3 +1,4 @@
+#include <array>
 #include <utility>
 
 #include "schemas/chat/chat_reply.h"
@@ -137,11 +138,17 @@ Json call_json(const ToolCall& call) {
   return out;
 }
 
+// Members that a provider has sent and has a place for in earlier messages.
+constexpr std::array<const char*, 3> kReturnedMembers{"audio", "images", "extra_content"};
+
 Json assistant_json(const ChatChoice& answer) {
   Json out = {{"role", "assistant"}};
   if (answer.content) out["content"] = *answer.content;
   if (answer.refusal) out["refusal"] = *answer.refusal;
   for (const ToolCall& each : answer.tool_calls) out["tool_calls"].push_back(call_json(each));
+  for (const char* name : kReturnedMembers) {
+    if (answer.extra.is_object() && answer.extra.contains(name)) out[name] = answer.extra[name];
+  }
   if (!answer.reasoning_state.empty()) out[std::string(kReasoningStateMember)] = answer.reasoning_state;
   return out;
 }

@@ -13,7 +13,7 @@
 namespace millrace::schemas {
 namespace {
 
-constexpr std::array<std::string_view, 12> kChatReplyMembers{"id",
+constexpr std::array<std::string_view, 13> kChatReplyMembers{"id",
                                                              "object",
                                                              "created",
                                                              "model",
@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 12> kChatReplyMembers{"id",
                                                              "tools_executed",
                                                              "mcp_tool_results",
                                                              "turns_consumed",
-                                                             "mcp_server_errors"};
+                                                             "mcp_server_errors",
+                                                             "dropped_calls"};
 
 struct Count {
   std::string_view name;

@@ -60,7 +60,8 @@ class ChatSink {
   // last call; the cost is that of all calls, and so is `charged` (as ChatRun::charged).
   virtual void on_failed_calls(const ChatHead&, std::optional<double> /*cost_usd*/,
                                const schemas::Charge& /*charged*/) {}
-  virtual void on_end(base::Result<ChatResult> end) = 0;  // once, last; not after a cancel
+  // Once, last; not after a cancel. If it throws on a result, it gets an error instead.
+  virtual void on_end(base::Result<ChatResult> end) = 0;
 };
 
 // The end of a media request. `head` is that of the last call; the cost is that of all calls.

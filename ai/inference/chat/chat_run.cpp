@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "ai/inference/routing/routing.h"
+#include "ai/providers/call.h"
 #include "platform/net/http/http_task.h"
 #include "schemas/json/json_tree.h"
 
@@ -157,8 +159,11 @@ void ChatRunImpl::end(ReplyOrError reply) {
       sink->on_failed_calls(executor_->head(), executor_->cost_usd(), executor_->charged());
     return sink->on_end(reply.error());
   }
-  executor_->remember_reasoning();
-  deliver_head();
+  process_reply(executor_->target(), reply, [&] {
+    executor_->remember_reasoning();
+    deliver_head();
+  });
+  if (!reply) return end(std::move(reply));
   ChatSink* sink = std::exchange(sink_, nullptr);
   if (sink == nullptr) return;
   ChatResult end;
@@ -168,7 +173,11 @@ void ChatRunImpl::end(ReplyOrError reply) {
   if (end.reply.created == 0) end.reply.created = unix_seconds();
   end.cost_usd = executor_->cost_usd();
   end.charged = executor_->charged();
-  sink->on_end(std::move(end));
+  try {
+    sink->on_end(std::move(end));
+  } catch (const std::exception& fault) {
+    sink->on_end(providers::reading_failed(executor_->target(), fault));
+  }
 }
 
 }  // namespace millrace::inference

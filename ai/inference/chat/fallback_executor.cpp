@@ -21,13 +21,6 @@ using schemas::ChatRequest;
 
 constexpr std::size_t kChatIdBytes = 12;
 
-// What the call takes from tokens_per_minute until its usage is known. A client can allow any number of
-// tokens, so the model bounds it.
-std::int64_t expected_tokens(const ChatRequest& request, const providers::Target& target) {
-  const std::int64_t output = requested_output(request).value_or(0);
-  return estimated_prompt(request) + std::min(output, target.output_max.value_or(kOutputMax));
-}
-
 }  // namespace
 
 FallbackExecutor::FallbackExecutor(ChatShared& shared, RegistryPtr registry,
@@ -156,7 +149,10 @@ net::Task<ReplyOrError> FallbackExecutor::run_target_call(TargetCall& target_cal
     co_await rest;
   }
   if (reply) {
-    target_call.reasoning_state.receive(*reply);
+    process_reply(target_call.candidate.row->target, reply,
+                  [&] { target_call.reasoning_state.receive(*reply); });
+  }
+  if (reply) {
     answers_.emplace_back(target_call.candidate.row->target.preset->name,
                           std::move(target_call.reasoning_state));
   }
@@ -171,13 +167,15 @@ void FallbackExecutor::remember_reasoning() {
 
 // The turn goes on with the same target, which alone can read its state. Each call is charged.
 net::Task<void> FallbackExecutor::continue_turn(TargetCall& first, ReplyOrError& reply) {
+  const providers::Target& target = first.candidate.row->target;
   const std::shared_ptr<PausedTurn> turn = first.turn;
   ChatRequest request;
   net::Task<void> copy = run_on_pool(large_, [&] { request = first.request; });
   co_await copy;
   std::unique_ptr<schemas::ChatAssembly> collected = std::move(first.collected);
   for (int number = 1; number < kTurnCallsMax && turn->is_paused(); ++number) {
-    schemas::append_turn(request, turn->next_part(), {});
+    process_reply(target, reply, [&] { schemas::append_turn(request, turn->next_part(), {}); });
+    if (!reply) co_return;
     TargetCall next{
         .candidate = first.candidate, .request = request, .index = first.index, .cancel = first.cancel};
     next.turn = turn;
@@ -190,7 +188,8 @@ net::Task<void> FallbackExecutor::continue_turn(TargetCall& first, ReplyOrError&
       co_return;
     }
     charge_usage(next, *part);
-    add_part(*reply, std::move(*part));
+    process_reply(target, reply, [&] { add_part(*reply, std::move(*part)); });
+    if (!reply) co_return;
     collected = std::move(next.collected);
     first.reasoning_state = std::move(next.reasoning_state);
   }
@@ -198,7 +197,7 @@ net::Task<void> FallbackExecutor::continue_turn(TargetCall& first, ReplyOrError&
   schemas::ChatPiece end;
   end.index = first.index.value_or(0);
   end.finish_reason = "length";
-  callbacks_.on_piece(std::move(end));
+  process_reply(target, reply, [&] { callbacks_.on_piece(std::move(end)); });
 }
 
 // If the breaker has opened after a failed call, returns that call's error. For a job, returns the breaker's
@@ -215,7 +214,6 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
     if (target_call.turn) target_call.turn->begin_call();
     ReplyOrError reply = co_await call_once(target_call);
     if (!reply && target_call.sent && !reply.error().is_free) charge_broken_call(target_call);
-    if (reply && target_call.turn) take_part(target_call, *reply);
     const bool is_whole = !target_call.turn || !target_call.turn->is_paused();
     if (reply && target_call.checked && is_whole) {
       net::Task<void> check = enforce_schema(target_call, reply);
@@ -224,6 +222,7 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
     const bool breaker_is_open = !reply && !target_call.sent && reply.error().code == Code::kOverloaded;
     if (last_reply && breaker_is_open && !options_.deferred) co_return std::move(*last_reply);
     if (reply || !target_call.sent || target_call.begun || target_call.cancel.requested()) co_return reply;
+    target_call.own_connection = reply.error().is_unanswered;
     const auto wait = retry_wait(shared_, target_call.began, reply.error(), number);
     if (!wait) co_return reply;
     const bool passed = co_await net::pause(shared_.loop, *wait, target_call.cancel);
@@ -235,16 +234,7 @@ net::Task<ReplyOrError> FallbackExecutor::try_target_call(TargetCall& target_cal
 }
 
 // One attempt of a TargetCall: request, response, and what the call reveals about the target.
-
 using schemas::ChatPiece;
-
-namespace {
-
-double seconds(std::chrono::steady_clock::duration took) {
-  return std::chrono::duration<double>(took).count();
-}
-
-}  // namespace
 
 base::Result<providers::WireRequest> FallbackExecutor::prepare(TargetCall& target_call) {
   if (large_) target_call.prompt_tokens = prompt_tokens(target_call);
@@ -299,7 +289,8 @@ net::Task<FallbackExecutor::EarlyReply> FallbackExecutor::prepare_call(TargetCal
     co_return net::cancelled();
   }
   wire = std::make_unique<providers::WireRequest>(std::move(*written));
-  wire->own_connection = target_call.request.cap_output;  // money is reserved for one call
+  // Money is reserved for one call.
+  wire->own_connection = target_call.own_connection || target_call.request.cap_output;
   co_return std::nullopt;
 }
 
@@ -349,8 +340,7 @@ net::Task<std::optional<ReplyOrError>> FallbackExecutor::exchange(TargetCall& ta
     net::Task<void> read = read_on_pool(target_call, *reply);
     co_await read;
   }
-  if (reply && *reply) restore_names(target_call, **reply);
-  if (reply && *reply && !target_call.turn) end_paused(**reply);
+  if (reply && *reply) complete(target_call, *reply);
   co_return reply;
 }
 
@@ -374,7 +364,11 @@ net::Task<void> FallbackExecutor::run_on_pool(bool is_large, std::function<void(
 
 // An answer that breaks the schema is still paid for.
 net::Task<void> FallbackExecutor::enforce_schema(TargetCall& target_call, ReplyOrError& reply) {
-  const ChatReply streamed = target_call.collected ? target_call.collected->take() : ChatReply();
+  ChatReply streamed;
+  process_reply(target_call.candidate.row->target, reply, [&] {
+    if (target_call.collected) streamed = target_call.collected->take();
+  });
+  if (!reply) co_return;
   const bool is_part = target_call.turn && target_call.turn->is_continued();
   const ChatReply& answer = options_.stream || is_part ? streamed : *reply;
   base::Status fits = net::work_failed();
@@ -412,9 +406,18 @@ std::shared_ptr<providers::Call> FallbackExecutor::start(TargetCall& target_call
                                options_.stream, {}, std::move(handlers));
 }
 
-void FallbackExecutor::restore_names(TargetCall& target_call, ChatReply& reply) {
-  target_call.names.restore(reply);
-  for (ChatPiece& piece : target_call.names.take_held()) receive(target_call, std::move(piece));
+// What is done to every reply after its end. If this fails, the call has used what the reply reports.
+void FallbackExecutor::complete(TargetCall& target_call, ReplyOrError& reply) {
+  const auto usage = reply->usage;
+  process_reply(target_call.candidate.row->target, reply, [&] {
+    target_call.names.restore(*reply);
+    for (ChatPiece& piece : target_call.names.take_held()) receive(target_call, std::move(piece));
+    if (!target_call.turn) return end_paused(*reply);
+    if (!options_.stream) take_part(target_call, *reply);
+  });
+  if (reply) return;
+  target_call.failed_usage = std::make_unique<providers::FailedUsage>();
+  target_call.failed_usage->reported = usage;
 }
 
 // Many upstreams begin with a piece that has only the role. Until there is content, another call may still
@@ -440,12 +443,11 @@ void FallbackExecutor::deliver(TargetCall& target_call, ChatPiece&& piece) {
   callbacks_.on_piece(std::move(piece));
   if (!std::exchange(first_token_sent_, true))
     shared_.upstream_metrics.first_token(*registry_, target_call.candidate.model->name,
-                                         seconds(Clock::now() - began_));
+                                         std::chrono::duration<double>(Clock::now() - began_).count());
 }
 
 // Of a whole reply. The parts of a turn are checked together.
 void FallbackExecutor::take_part(TargetCall& target_call, ChatReply& reply) {
-  if (options_.stream) return;
   PausedTurn& turn = *target_call.turn;
   const ChatPiece part = turn.take(reply);
   if (target_call.checked && (turn.is_paused() || turn.is_continued())) collect(target_call, part);

@@ -51,8 +51,10 @@ class FallbackExecutor {
   // Keeps the reasoning state of the last answer, which the client gets.
   void remember_reasoning();
   const ChatHead& head() const { return head_; }  // of the last call
-  std::optional<double> cost_usd() const;         // of all answers; nullopt: the price of one is unknown
-  schemas::Charge charged() const;                // as ChatRun::charged
+  // The one that answered the last request.
+  const providers::Target& target() const { return targets_[first_].row->target; }
+  std::optional<double> cost_usd() const;  // of all answers; nullopt: the price of one is unknown
+  schemas::Charge charged() const;         // as ChatRun::charged
   void resume();
 
  private:
@@ -68,6 +70,7 @@ class FallbackExecutor {
     net::Cancel& cancel;
     Clock::time_point began = Clock::now();          // when the limits admitted it
     bool sent = false, begun = false;                // state of the newest call
+    bool own_connection = false;                     // for the next call
     std::int64_t tokens = 0;                         // charged to the limits
     std::optional<std::int64_t> prompt_tokens = {};  // estimated; set at the latest when the answer begins
     std::int64_t received_tokens = 0;                // in the pieces of the newest call
@@ -111,7 +114,7 @@ class FallbackExecutor {
                                          std::function<void(ReplyOrError)> done);
   void receive(TargetCall& target_call, schemas::ChatPiece&& piece);
   void deliver(TargetCall& target_call, schemas::ChatPiece&& piece);
-  void restore_names(TargetCall& target_call, schemas::ChatReply& reply);
+  void complete(TargetCall& target_call, ReplyOrError& reply);
   void collect(TargetCall& target_call, const schemas::ChatPiece& piece);
   void charge_usage(TargetCall& target_call, schemas::ChatReply& reply);
   void charge_broken_call(TargetCall& target_call);

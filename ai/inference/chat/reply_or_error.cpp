@@ -2,10 +2,20 @@
 
 #include <iterator>
 
+#include "ai/providers/call.h"
+
 namespace millrace::inference {
 
 using base::Code;
 using schemas::ChatReply;
+
+void process_reply(const providers::Target& target, ReplyOrError& reply, const std::function<void()>& work) {
+  const auto run = [&]() -> base::Status {
+    work();
+    return {};
+  };
+  if (base::Status done = providers::read_safely(target, run); !done) reply = std::move(done.error());
+}
 
 ReplyOrError joined(std::vector<std::optional<ReplyOrError>>& replies) {
   for (const auto& reply : replies) {

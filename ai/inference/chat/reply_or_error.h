@@ -1,9 +1,11 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "ai/providers/provider.h"
 #include "platform/base/result.h"
 #include "schemas/chat/chat_reply.h"
 
@@ -26,6 +28,10 @@ class [[nodiscard]] ReplyOrError {
  private:
   std::unique_ptr<Outcome> outcome_;
 };
+
+// Runs `work` on a reply of the target. If it throws, the reply becomes an error (providers::reading_failed).
+// Coroutines do this for all that depends on what an upstream has sent: they may not throw.
+void process_reply(const providers::Target& target, ReplyOrError& reply, const std::function<void()>& work);
 
 // One reply of several calls, each for one choice; the place of a call is the index of its choice. All have a
 // usage, which is added up. If a call failed, its error; a cancelled call explains nothing if another failed.

@@ -156,16 +156,17 @@ net::Task<ReplyOrError> ToolLoop::run() {
     ReplyOrError turn = co_await wait;
     if (!turn) co_return turn;
     if (request_.execute_tools) report_.turns = number;
-    if (is_last) co_return finish(std::move(*turn));
+    if (is_last) co_return finish(std::move(turn));
     Split calls = split(*turn);
     const std::string_view obstacle = obstacle_of(*turn, !calls.client_side.empty());
     if (calls.server_side.empty() || !obstacle.empty()) {
       tools_.skip(calls.server_side, obstacle, report_);
       if (!turn->choices.empty()) turn->choices[0].tool_calls = std::move(calls.client_side);
-      co_return finish(std::move(*turn));
+      co_return finish(std::move(turn));
     }
-    net::Task<void> executed = execute(*turn, std::move(calls.server_side));
+    net::Task<void> executed = execute(turn, std::move(calls.server_side));
     co_await executed;
+    if (!turn) co_return turn;
   }
 }
 
@@ -176,11 +177,13 @@ net::Task<ReplyOrError> ToolLoop::request_reply(bool is_last) {
   if (!turn) co_return turn;
   schemas::add(usage_, *turn->usage);
   turn->usage = usage_;
-  if (request_.stream) {
-    turn->choices = filter_.take().choices;
-  } else if (!turn->choices.empty()) {
-    on_piece(texts_of(turn->choices[0]));
-  }
+  process_reply(executor_.target(), turn, [&] {
+    if (request_.stream) {
+      turn->choices = filter_.take().choices;
+    } else if (!turn->choices.empty()) {
+      on_piece(texts_of(turn->choices[0]));
+    }
+  });
   co_return turn;
 }
 
@@ -193,19 +196,27 @@ ToolLoop::Split ToolLoop::split(const ChatReply& turn) const {
 }
 
 // A required tool choice has now been fulfilled. Sent once more, it would force calls without end.
-net::Task<void> ToolLoop::execute(const ChatReply& turn, std::vector<ToolCall> calls) {
-  if (request_.stream) on_tools_();
-  schemas::ChatChoice answer = turn.choices[0];
+net::Task<void> ToolLoop::execute(ReplyOrError& turn, std::vector<ToolCall> calls) {
+  process_reply(executor_.target(), turn, [&] {
+    if (request_.stream) on_tools_();
+  });
+  if (!turn) co_return;
+  schemas::ChatChoice answer = turn->choices[0];
   answer.tool_calls = calls;
   net::Task<std::vector<schemas::ToolResult>> wait = tools_.call(std::move(calls), report_);
   const std::vector<schemas::ToolResult> results = co_await wait;
-  schemas::append_turn(request_, answer, results);
+  process_reply(executor_.target(), turn, [&] { schemas::append_turn(request_, answer, results); });
   const auto choice = request_.body.find("tool_choice");
   if (choice != request_.body.end() && (*choice == "required" || choice->is_object()))
     request_.body["tool_choice"] = "auto";
 }
 
-ChatReply ToolLoop::finish(ChatReply turn) {
+ReplyOrError ToolLoop::finish(ReplyOrError turn) {
+  process_reply(executor_.target(), turn, [&] { *turn = finished(std::move(*turn)); });
+  return turn;
+}
+
+ChatReply ToolLoop::finished(ChatReply turn) {
   for (ChatPiece& held : filter_.take_held()) send(std::move(held));
   turn.tools = std::move(report_);
   if (!request_.stream) {

@@ -84,8 +84,9 @@ class ToolLoop {
   Split split(const schemas::ChatReply& turn) const;
   void send(schemas::ChatPiece&& piece);
   net::Task<ReplyOrError> request_reply(bool is_last);
-  net::Task<void> execute(const schemas::ChatReply& turn, std::vector<schemas::ToolCall> calls);
-  schemas::ChatReply finish(schemas::ChatReply turn);
+  net::Task<void> execute(ReplyOrError& turn, std::vector<schemas::ToolCall> calls);
+  ReplyOrError finish(ReplyOrError turn);
+  schemas::ChatReply finished(schemas::ChatReply turn);
 
   schemas::ChatRequest& request_;
   FallbackExecutor& executor_;

@@ -1,12 +1,14 @@
 #include "ai/inference/mcp/client.h"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "ai/inference/mcp/messages.h"
 #include "ai/inference/mcp/session.h"
+#include "platform/base/log.h"
 #include "schemas/json/broken_json.h"
 #include "schemas/json/json_body.h"
 
@@ -81,6 +83,17 @@ class ToolListReader {
   std::optional<std::chrono::milliseconds> ttl_;  // the shortest lifetime of all pages
 };
 
+// The result of `read`, which reads what a server has sent, in a coroutine: those may not throw.
+template <class Read>
+auto read_safely(Read&& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const std::exception& fault) {
+    base::log_error("mcp_reply_failed", {{"error", fault.what()}});
+    return mcp_fault("sent a reply that cannot be read");
+  }
+}
+
 McpTools tools_of(const McpToolList& list) {
   McpTools tools;
   tools.left_out = list.left_out;
@@ -143,7 +156,8 @@ struct McpClient::Impl {
       net::Task<JsonResult> wait = self->session.call(reader.next_page(), deadline, cancel);
       const JsonResult result = co_await wait;
       if (!result) co_return result.error();
-      base::Result<McpToolPage> page = read_mcp_tools(*result, self->limits.schema_depth_max);
+      base::Result<McpToolPage> page =
+          read_safely([&] { return read_mcp_tools(*result, self->limits.schema_depth_max); });
       if (!page) co_return page.error();
       const base::Result<bool> done = reader.add(*std::move(page));
       if (!done) co_return done.error();
@@ -178,7 +192,9 @@ struct McpClient::Impl {
     const JsonResult result = co_await wait;
     if (result ? self->session.was_renewed() : !cancel.requested()) self->on_tools_changed();
     if (!result) co_return result.error();
-    co_return read_mcp_outcome(*result, self->limits.result_bytes_max);
+    CallResult outcome =
+        read_safely([&] { return read_mcp_outcome(*result, self->limits.result_bytes_max); });
+    co_return outcome;
   }
 
   const McpLimits limits;

@@ -88,6 +88,7 @@ net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
     const bool breaker_is_open = !status && !part.sent && status.error().code == Code::kOverloaded;
     if (!last_status && breaker_is_open && !of_job) co_return last_status;
     if (status || !part.sent || media_request_.has_begun() || part.cancel.requested()) co_return status;
+    part.own_connection = status.error().is_unanswered;
     const auto wait = retry_wait(shared_, part.began, status.error(), number);
     if (!wait) co_return status;
     net::Task<bool> pause = net::pause(shared_.loop, *wait, part.cancel);
@@ -121,7 +122,7 @@ net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
     part.candidate.breaker().withdraw(*pass);
     co_return net::cancelled();
   }
-  wire->own_connection = static_cast<bool>(before_sending_);  // money may be reserved for one call
+  wire->own_connection = part.own_connection || before_sending_;  // money may be reserved for one call
   part.sent = true;
   uncharged_.insert(&part);
   head_.model = part.candidate.model->name;

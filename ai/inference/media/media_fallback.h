@@ -48,6 +48,7 @@ class MediaFallbackExecutor {
     net::Cancel& cancel;
     Clock::time_point began = Clock::now();                     // when the limits admitted it
     bool sent = false;                                          // the newest call was sent
+    bool own_connection = false;                                // for the next call
     Charges::Call cost = {};                                    // of the newest call
     std::unique_ptr<providers::FailedUsage> failed_usage = {};  // of the newest call, if it is known
     std::int64_t tokens = 0;                                    // charged to the limits

@@ -50,6 +50,7 @@ bool may_succeed_elsewhere(Code code) {
 std::optional<milliseconds> retry_wait(ChatShared& shared, steady_clock::time_point began,
                                        const base::Error& error, int number) {
   const ChatOptions& options = shared.options;
+  if (error.is_unanswered) return milliseconds(0);
   if (number >= options.tries_max || !is_retryable_here(error)) return std::nullopt;
   if (error.retry_after > options.retry_after_max) return std::nullopt;
   const milliseconds most = std::min(options.retry_cap, options.retry_base * (1 << std::min(number - 1, 16)));
@@ -91,12 +92,13 @@ void report_to_breaker(ChatShared& shared, const Registry& registry, const Targe
   } else {
     shared.upstream_metrics.failed(registry, name, error->code);
   }
-  if (error != nullptr && (is_over_quota(*error) || error->is_content_fault)) {
+  if (error != nullptr && (is_over_quota(*error) || error->is_content_fault || error->is_unanswered)) {
     candidate.breaker().withdraw(pass);
   } else {
     candidate.breaker().report(pass, error == nullptr || !is_target_failure(*error), steady_clock::now());
   }
-  if (error != nullptr && is_over_quota(*error)) {
+  const bool is_too_large = error != nullptr && error->code == Code::kRateLimited && error->is_permanent;
+  if (error != nullptr && is_over_quota(*error) && !is_too_large) {
     state.limiter.pause_for(error->retry_after.count() > 0 ? std::min(error->retry_after, kOverloadPauseMax)
                                                            : kOverloadPause);
   }

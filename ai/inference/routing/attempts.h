@@ -27,7 +27,8 @@ bool is_mock(const TargetCandidate& candidate);
 // True if another target may succeed after this error.
 bool may_succeed_elsewhere(base::Code code);
 // How long to wait before the next call of this target; nullopt: no retry. `number`: the number of the failed
-// call, from 1. `began`: when the limits admitted the request.
+// call, from 1. `began`: when the limits admitted the request. After an error with `is_unanswered` the next
+// call is made at once, even if no try is left. It needs a connection of its own, so that there is only one.
 std::optional<std::chrono::milliseconds> retry_wait(ChatShared& shared,
                                                     std::chrono::steady_clock::time_point began,
                                                     const base::Error& error, int number);

@@ -214,6 +214,11 @@ std::int64_t estimated_prompt(const schemas::ChatRequest& request) {
   return schemas::estimated_tokens(request.quick);
 }
 
+std::int64_t expected_tokens(const schemas::ChatRequest& request, const providers::Target& target) {
+  const std::int64_t output = requested_output(request).value_or(0);
+  return estimated_prompt(request) + std::min(output, target.output_max.value_or(kOutputMax));
+}
+
 schemas::ChatUsage estimated_usage(std::int64_t prompt_tokens, std::int64_t completion_tokens) {
   schemas::ChatUsage usage;
   usage.prompt = prompt_tokens;

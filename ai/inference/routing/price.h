@@ -75,6 +75,9 @@ schemas::ChatUsage failed_usage(const std::optional<schemas::ChatUsage>& reporte
 // Estimates the prompt tokens from the texts in the messages. A part that is not text counts as kPartTokens.
 inline constexpr std::int64_t kPartTokens = 800;
 std::int64_t estimated_prompt(const schemas::ChatRequest& request);
+// What a call takes from tokens_per_minute until its usage is known. A client can allow any number of tokens,
+// so the model bounds it.
+std::int64_t expected_tokens(const schemas::ChatRequest& request, const providers::Target& target);
 
 // Estimates the completion tokens of an answer, piece by piece or as a whole.
 std::int64_t estimated_completion(const schemas::ChatPiece& piece);

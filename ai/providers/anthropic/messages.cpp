@@ -215,7 +215,10 @@ class AnthropicConversation {
 
   base::Result<AnthropicMessages> finish() {
     Json& messages = turns_.messages;
-    if (messages.empty()) append("user", std::exchange(turns_.system, Json::array()));
+    if (messages.empty() && !turns_.system.empty()) {
+      append("user", std::exchange(turns_.system, Json::array()));
+      report_.clamped(kMovedSystem);
+    }
     if (messages.empty()) {
       return base::error(base::Code::kInvalidField, "messages: no message has content", "messages");
     }

@@ -103,7 +103,10 @@ class GeminiConversation {
 
   base::Result<GeminiContents> finish() {
     Json& contents = turns_.contents;
-    if (contents.empty()) append("user", std::exchange(turns_.system_parts, Json::array()));
+    if (contents.empty() && !turns_.system_parts.empty()) {
+      append("user", std::exchange(turns_.system_parts, Json::array()));
+      report_.clamped(kMovedSystem);
+    }
     if (contents.empty()) return bad_messages("no message has content");
     end_turn();
     if (text_of(contents.front(), "role") != "user") {

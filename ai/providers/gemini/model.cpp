@@ -35,8 +35,9 @@ std::int64_t GeminiModel::budget_max() const { return is_pro ? 32'768 : 24'576; 
 bool GeminiModel::can_disable_thinking() const { return !is_pro; }
 
 std::string_view GeminiModel::level(std::string_view requested) const {
+  const bool is_new_flash = !is_pro && !is_lite && (major > 3 || minor >= 7);  // 3.7 and later
+  if (requested == "minimal" && (is_pro || is_new_flash)) return "low";
   if (!is_pro) return requested;
-  if (requested == "minimal") return "low";
   return requested == "medium" && minor == 0 ? "high" : requested;
 }
 

@@ -69,7 +69,7 @@ base::Result<WireRequest> gemini_request(const Target& target, const schemas::Ch
 
   Json wire = {{"contents", std::move(turns->contents)}};
   if (!turns->system_parts.empty()) wire["systemInstruction"] = {{"parts", std::move(turns->system_parts)}};
-  write_gemini_tools(parameters, model, wire);
+  const bool lost_strict = write_gemini_tools(parameters, model, wire);
   write_gemini_config(parameters, model, request.cap_output, wire);
   if (const Json* settings = parameters.take("safety_settings")) wire["safetySettings"] = *settings;
 
@@ -80,6 +80,7 @@ base::Result<WireRequest> gemini_request(const Target& target, const schemas::Ch
   const auto count = integer_of(member(member(wire, "generationConfig"), "candidateCount"));
   made.choices = static_cast<int>(std::clamp<std::int64_t>(count.value_or(1), 1, kGeminiCandidatesMax));
   made.dropped = parameters.finish();
+  made.loosened_tools = lost_strict;
   return made;
 }
 
@@ -411,7 +412,7 @@ void leave_out_partial_arguments(Parameters& parameters, Json& config) {
 
 }  // namespace
 
-void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& wire) {
+bool write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& wire) {
   const Json* given = parameters.take("tools");
   const Json* choice = parameters.take("tool_choice");
   const ToolRequest request = read_tools(given, choice);
@@ -420,7 +421,9 @@ void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& 
                            [&](const std::string& name) { parameters.dropped(name); });
 
   Json functions = Json::array();
+  bool lost_strict = false;
   for (const FunctionTool& tool : request.tools) {
+    lost_strict = lost_strict || tool.strict;
     const bool is_folded = tool.parameters != nullptr && has_union_root(*tool.parameters);
     const bool loses_map = tool.parameters != nullptr && has_map(*tool.parameters);
     if (tool.strict || is_folded || loses_map) parameters.clamped("tools");
@@ -439,6 +442,7 @@ void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& 
   if (const Json* own = parameters.take("tool_config")) merge_gemini(config, *own);
   leave_out_partial_arguments(parameters, config);
   if (!config.empty()) wire["toolConfig"] = std::move(config);
+  return lost_strict;
 }
 
 }  // namespace millrace::providers

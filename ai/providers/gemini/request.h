@@ -27,7 +27,8 @@ void merge_gemini(Json& made, const Json& own);
 void write_gemini_thinking(Parameters& parameters, const GeminiModel& model, Json& config);
 
 // Writes `tools` and `toolConfig` of a request to Gemini, including its search tool. The caller's tool_config
-// overrides what is generated from tool_choice.
-void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& wire);
+// overrides what is generated from tool_choice. True: a tool has `strict`, which functions of Gemini do not
+// have, so its calls must be checked (WireRequest::loosened_tools).
+bool write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& wire);
 
 }  // namespace millrace::providers

@@ -25,7 +25,7 @@ struct OpenaiCall {
   std::string id = {};               // from the upstream; may be empty
   std::string name = {};
   schemas::ToolCallPiece held = {};  // the first piece, until it is sent
-  bool is_sent = false;
+  bool is_sent = false, has_arguments = false, is_custom = false;
   ObjectEnd arguments = {};  // of a function
 
   // True if a piece with this name and arguments belongs to a new call, because this one is complete.

@@ -116,11 +116,30 @@ void each_file(Message& message, Visit&& visit) {
   }
 }
 
+// A message of the assistant without anything, such as one that only had reasoning.
+bool is_empty_answer(const Json& message) {
+  if (text_of(message, "role") != "assistant") return false;
+  return std::ranges::all_of(message.items(), [](const auto& each) {
+    return each.key() == "role" || each.key() == "name" || is_nothing(each.value());
+  });
+}
+
+// Leaves out empty answers, which OpenAI and Mistral refuse, unless there is nothing else.
+void erase_empty_answers(Json& messages) {
+  if (std::ranges::all_of(messages, is_empty_answer)) return;
+  std::erase_if(messages.get_ref<Json::array_t&>(), is_empty_answer);
+}
+
 bool is_system(const Json& message) { return text_of(message, "role") == "system"; }
 
 // Mistral takes system messages only at the beginning and after a user's message, and not at the end. Moves
-// the others behind the leading ones. True: there were some.
+// the others behind the leading ones; if there are no other messages, the last one becomes the user's. True:
+// something has changed.
 bool move_system_messages(Json& messages) {
+  if (!messages.empty() && std::ranges::all_of(messages, is_system)) {
+    messages.back()["role"] = "user";
+    return true;
+  }
   Json::array_t leading, moved, others;
   for (Json& message : messages) {
     const std::string_view before = others.empty() ? std::string_view() : text_of(others.back(), "role");
@@ -165,6 +184,7 @@ class MessageWriter {
   bool changes(const Json& message) const {
     if (!message.is_object()) return false;
     if (dialect_ == Dialect::kMistral || message.contains(schemas::kReasoningStateMember)) return true;
+    if (dialect_ != Dialect::kLocal && is_empty_answer(message)) return true;
     if (has_thinking(message) || (renames_developer_ && is_developer(message))) return true;
     bool changed = false;
     if (dialect_ == Dialect::kOpenai)
@@ -331,6 +351,7 @@ std::string written_messages(const Target& target, const Json& messages, schemas
   }
   if (changes_ids) fit_call_ids(*target.preset, copy);  // last: the states have the ids of the calls
   writer.add_report(dropped);
+  if (media_dialect(target) != Dialect::kLocal) erase_empty_answers(copy);
   if (target.preset->dialect == Dialect::kMistral) {
     if (move_system_messages(copy))
       dropped.push_back({std::string(kMovedSystem), schemas::DroppedParam::How::kClamped});

@@ -137,6 +137,8 @@ bool MessageReader::read_call(Json& call, schemas::ChatPiece& piece) {
     state.held = {.index = out.index, .id = shown_ids_[at], .type = custom ? "custom" : "function"};
   }
   if (!custom) state.arguments.add(out.arguments);
+  state.is_custom = state.is_custom || custom;
+  state.has_arguments = state.has_arguments || !out.arguments.empty();
   Json of_function;
   keep_unknown(function, kFunctionMembers, of_function);
   keep_unknown(call, kCallMembers, out.extra);
@@ -150,6 +152,20 @@ bool MessageReader::read_call(Json& call, schemas::ChatPiece& piece) {
 void MessageReader::release_calls(schemas::ChatPiece& piece) {
   for (OpenaiCall& call : calls_) {
     if (!call.is_sent && !call.held.id.empty()) piece.tool_calls.push_back(call.release());
+  }
+}
+
+void MessageReader::complete_calls(schemas::ChatPiece& piece) const {
+  constexpr const char* kNone = "{}";
+  for (std::size_t at = 0; at < calls_.size(); ++at) {
+    if (calls_[at].has_arguments || calls_[at].is_custom) continue;
+    const int index = static_cast<int>(at);
+    const auto first = std::ranges::find(piece.tool_calls, index, &schemas::ToolCallPiece::index);
+    if (first != piece.tool_calls.end()) {
+      first->arguments = kNone;
+    } else {
+      piece.tool_calls.push_back({.index = index, .arguments = kNone});
+    }
   }
 }
 
@@ -201,21 +217,40 @@ std::string words_in(const Json& value) {
   for (const std::string_view name : {"error", "message", "detail", "msg"}) {
     const Json* inner = member(value, name);
     if (inner == nullptr) continue;
-    if (std::string words = words_in(*inner); !words.empty()) return words;
+    std::string words = words_in(*inner);
+    if (words.empty()) continue;
+    // OpenRouter: "Provider returned error", and what the provider has said.
+    const std::string_view raw = text_of(member(member(value, "metadata"), "raw"));
+    return raw.empty() ? words : words.append(": ").append(raw);
   }
   return {};
 }
+
+// The status of an error that is known by its word alone.
+constexpr std::array<std::pair<std::string_view, int>, 7> kWordStatus{{{"rate_limit_exceeded", 429},
+                                                                       {"rate_limit_error", 429},
+                                                                       {"insufficient_quota", 429},
+                                                                       {"429", 429},
+                                                                       {"context_length_exceeded", 400},
+                                                                       {"invalid_request_error", 400},
+                                                                       {"overloaded_error", 503}}};
 
 int status_in(const Json& error) {
   for (const std::string_view name : {"status_code", "status", "code"}) {
     if (const auto status = count_in(&error, name))
       return static_cast<int>(std::min<std::int64_t>(*status, 999));
   }
+  for (const std::string_view name : {"code", "type"}) {
+    const auto* known =
+        std::ranges::find(kWordStatus, text_of(error, name), &std::pair<std::string_view, int>::first);
+    if (known != kWordStatus.end()) return known->second;
+  }
   return 0;
 }
 
 base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& node, int place) {
   if (!node.is_object()) return not_a_reply(target);
+  if (auto error = reported_instead(target, node)) return *std::move(error);
   MessageReader reader(MessageReader::Form::kWhole);
   schemas::ChatPiece piece;
   if (node.contains("message") && !reader.read(node["message"], piece)) return too_many_calls(target);
@@ -224,13 +259,14 @@ base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& node, in
   choice.content = std::move(piece.content);
   choice.refusal = std::move(piece.refusal);
   choice.reasoning = std::move(piece.reasoning);
+  std::string reason;
+  take_text(node, "finish_reason", reason);
+  choice.finish_reason = openai_finish_reason(reason, reader.has_calls());
+  if (choice.finish_reason == "tool_calls") reader.complete_calls(piece);
   for (schemas::ToolCallPiece& call : piece.tool_calls) {
     choice.tool_calls.push_back({std::move(call.id), std::move(call.type), std::move(call.name),
                                  std::move(call.arguments), std::move(call.extra)});
   }
-  std::string reason;
-  take_text(node, "finish_reason", reason);
-  choice.finish_reason = openai_finish_reason(reason, reader.has_calls());
   if (choice.finish_reason.empty()) return openai_failure(target, reason);
   if (const Json* logprobs = member(node, "logprobs")) choice.logprobs = *logprobs;
   choice.reasoning_state = reader.take_state(target);
@@ -351,6 +387,9 @@ std::optional<schemas::ChatUsage> openai_usage(const Json& usage) {
 std::optional<schemas::ChatUsage> openai_reply_usage(const Json& reply) {
   const Json* usage = member(reply, "usage");
   if (usage == nullptr) usage = member(member(reply, "x_groq"), "usage");
+  const Json* choices = member(reply, "choices");
+  if (usage == nullptr && choices != nullptr && choices->is_array() && !choices->empty())
+    usage = member(choices->front(), "usage");
   return usage == nullptr ? std::nullopt : openai_usage(*usage);
 }
 

@@ -37,6 +37,8 @@ class MessageReader {
   bool has_calls() const { return !calls_.empty(); }
   // Adds the calls that are still held, at the end of the choice.
   void release_calls(schemas::ChatPiece& piece);
+  // Adds `{}` for the functions that were called without arguments. For a choice that is whole.
+  void complete_calls(schemas::ChatPiece& piece) const;
   // For ChatPiece::reasoning_state, at the end of the choice.
   std::string take_state(const Target& target) { return state_.take(target); }
 
@@ -58,11 +60,11 @@ class MessageReader {
 // Shared by whole replies and streams of the family. JSON arguments are consumed.
 
 // The members that are read from a choice, whole or in chunks.
-inline constexpr std::array<std::string_view, 5> kChoiceMembers{"index", "message", "delta", "finish_reason",
-                                                                "logprobs"};
+inline constexpr std::array<std::string_view, 6> kChoiceMembers{"index",         "message",  "delta",
+                                                                "finish_reason", "logprobs", "usage"};
 
 base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_view body);
-// Translation::reply_usage; also of a chunk.
+// Translation::reply_usage; also of a chunk. Moonshot's is in the choice.
 std::optional<schemas::ChatUsage> openai_reply_usage(const Json& reply);
 std::string openai_error_message(std::string_view body);
 

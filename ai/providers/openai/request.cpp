@@ -308,7 +308,7 @@ bool xai_takes_no_effort(const Target& target) {
   const std::string_view model = bare_model(target);
   return is_dialect(target, Dialect::kXai) &&
          starts_with_any(model, {"grok-2", "grok-3", "grok-4", "grok-code"}) &&
-         !starts_with_any(model, {"grok-3-mini", "grok-4.3"});
+         !starts_with_any(model, {"grok-3-mini", "grok-4.3", "grok-4.5", "grok-4.6", "grok-4.7"});
 }
 
 bool groq_reasons(const Target& target) {
@@ -365,6 +365,8 @@ bool supports_effort(const Target& target, std::string_view effort) {
       return is_one_of(effort, {"none", "minimal", "low", "medium", "high", "xhigh", "max"});
     case Dialect::kXai:
       if (model.starts_with("grok-3-mini")) return is_one_of(effort, {"low", "high"});
+      if (model.starts_with("grok-4.6") && effort == "xhigh") return true;
+      if (starts_with_any(model, {"grok-4.5", "grok-4.6", "grok-4.7"}) && effort == "none") return false;
       return is_one_of(effort, {"none", "low", "medium", "high"});
     case Dialect::kMistral:
       return is_one_of(effort, {"none", "high"});

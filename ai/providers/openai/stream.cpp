@@ -240,7 +240,7 @@ base::Status OpenaiStream::read_tree(const net::SseEvent& event, std::vector<sch
   auto error = reported_instead(target_, chunk);
   read_facts(chunk, facts_);
   if (error) return *std::move(error);
-  if (event.event == "error") return stream_error(target_, 0, openai_error_message(event.data));
+  if (event.event == "error") return *reported_instead(target_, {{"error", *parse_wire(event.data)}});
   if (const auto choices = chunk.find("choices"); choices != chunk.end() && choices->is_array()) {
     for (Json& node : *choices) {
       if (base::Status status = read_choice(node, out); !status) return status;
@@ -251,6 +251,7 @@ base::Status OpenaiStream::read_tree(const net::SseEvent& event, std::vector<sch
 
 base::Status OpenaiStream::read_choice(Json& node, std::vector<schemas::ChatPiece>& out) {
   if (!node.is_object()) return {};
+  if (auto error = reported_instead(target_, node)) return *std::move(error);
   schemas::ChatPiece piece;
   const auto index = node.find("index");
   if (index != node.end() && index->is_number_integer()) piece.index = index->get<int>();
@@ -294,6 +295,7 @@ void OpenaiStream::end(std::vector<schemas::ChatPiece>& out) {
     piece.index = index;
     choice.reader.release_calls(piece);
     piece.finish_reason = openai_finish_reason(choice.reason, choice.reader.has_calls());
+    if (piece.finish_reason == "tool_calls") choice.reader.complete_calls(piece);
     piece.reasoning_state = choice.reader.take_state(target_);
     choice.finished = true;
     out.push_back(std::move(piece));

@@ -118,7 +118,8 @@ void CurlTransfer::finish(CURLcode code) {
   if (!done) return;
   if (is_whole || stopped_by_reader_) return done(std::move(reply_));
   base::Error error = error_of(broken_ == CURLE_OK ? code : broken_);
-  error.is_free = connected_after() == 0;
+  error.is_unanswered = code == CURLE_SEND_FAIL_REWIND;
+  error.is_free = error.is_unanswered || connected_after() == 0;
   done(std::move(error));
 }
 
@@ -128,10 +129,26 @@ void CurlTransfer::set_method() {
   if (has_body) {
     set(CURLOPT_POST, 1L);
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-    set(CURLOPT_POSTFIELDS, request_.body.data());
+    request_.reports_unanswered ? set_one_reading() : set(CURLOPT_POSTFIELDS, request_.body.data());
   }
   if (request_.method != "GET" && request_.method != "HEAD")
     set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+}
+
+// A body that cannot be read twice. curl sends a request again if its connection was a kept one and closed
+// without a byte of a response; it then fails with CURLE_SEND_FAIL_REWIND instead.
+void CurlTransfer::set_one_reading() {
+  set(CURLOPT_READFUNCTION, &CurlTransfer::on_read);
+  set(CURLOPT_READDATA, this);
+  curl_seek_callback refuse = [](void*, curl_off_t, int) { return CURL_SEEKFUNC_FAIL; };
+  set(CURLOPT_SEEKFUNCTION, refuse);
+}
+
+std::size_t CurlTransfer::on_read(char* to, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  const std::size_t bytes = transfer.request_.body.copy(to, size * count, transfer.read_);
+  transfer.read_ += bytes;
+  return bytes;
 }
 
 void CurlTransfer::set_headers() {
@@ -148,6 +165,7 @@ void CurlTransfer::set_headers() {
 base::Error CurlTransfer::error_of(CURLcode code) const {
   if (refused_) return *refused_;
   if (too_large_) return reply_too_large(request_.body_bytes_max);
+  if (code == CURLE_SEND_FAIL_REWIND) return request_failed("the connection was closed without a reply");
   if (code == CURLE_OPERATION_TIMEDOUT) return timeout_error();
   return request_failed(curl_easy_strerror(code));
 }

@@ -62,12 +62,14 @@ class CurlTransfer final : public HttpClient::Transfer {
   void watch(Deadlines::TimePoint when);
   void unwatch();
   void set_method();
+  void set_one_reading();
   void set_headers();
   void set_callbacks();
   base::Error error_of(CURLcode code) const;
   base::Error timeout_error() const;
   curl_off_t connected_after() const;  // microseconds, with TLS; 0: not connected yet
 
+  static std::size_t on_read(char* to, std::size_t size, std::size_t count, void* self);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static curl_socket_t on_open_socket(void* self, curlsocktype, curl_sockaddr* address);
@@ -84,7 +86,7 @@ class CurlTransfer final : public HttpClient::Transfer {
   std::unique_ptr<curl_slist, ListDeleter> header_list_;  // must outlive the handle
   Easy easy_;
   std::optional<base::Error> refused_;
-  std::size_t received_ = 0;
+  std::size_t received_ = 0, read_ = 0;  // bytes of the response, and those of the request that curl has read
   // The head is delivered together with the first byte of the body.
   bool head_delivered_ = false, too_large_ = false, stopped_by_reader_ = false;
   Deadlines* deadlines_ = nullptr;

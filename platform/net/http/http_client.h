@@ -34,6 +34,8 @@ struct HttpRequest {
   // Always use a new connection. A request on a kept-alive connection is sent again if the connection closes
   // without a byte of a response, although the server may have processed it (RFC 9110 §9.2.2).
   bool own_connection = false;
+  // Such a request is not sent again, but fails with `is_unanswered`: the caller decides, and counts it.
+  bool reports_unanswered = false;
   // Called for every connection after DNS resolution, so DNS rebinding cannot change the address between
   // check and use. To refuse the address, return an error; it becomes the error of the request. Runs on the
   // loop thread. Null: every address is allowed.
@@ -74,7 +76,8 @@ class HttpClient {
     // Receives each piece of the body. Returning false stops the transfer. Null: the body is collected.
     std::function<bool(std::string_view)> on_data;
     // Called once, as the last handler. kUpstream: connection, TLS or protocol error. kUpstreamTimeout: names
-    // the time-out and its value. kTooLarge: body_bytes_max. `is_free`: no byte of the request was sent.
+    // the time-out and its value. kTooLarge: body_bytes_max. `is_free`: no byte of the request was sent, or
+    // `is_unanswered`.
     std::function<void(base::Result<HttpReply>)> on_done;
   };
   // A handle to a transfer. `cancel` ends it without on_done (unless on_done is running) and closes its

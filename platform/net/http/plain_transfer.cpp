@@ -124,7 +124,7 @@ void PlainTransfer::send_on() {
 // The server may have closed a kept connection while the request was being sent. If no byte of a response has
 // arrived, sends the request once more on a new connection.
 bool PlainTransfer::again() {
-  if (!reused_ || any_reply_ || std::exchange(again_, true)) return false;
+  if (!reused_ || any_reply_ || request_.reports_unanswered || std::exchange(again_, true)) return false;
   detach_connection(false);
   base::Result<std::string> head = request_head(request_, url_);
   head_ = *std::move(head);
@@ -187,7 +187,7 @@ std::optional<base::Error> PlainTransfer::late(Clock::time_point now) const {
 }
 
 void PlainTransfer::fail(base::Error error) {
-  error.is_free = !is_connected_ && !again_;
+  error.is_free = error.is_unanswered || (!is_connected_ && !again_);
   finish(std::move(error));
 }
 
@@ -373,9 +373,12 @@ void PlainTransfer::ended(int error) {
   const auto self = shared_from_this();
   if (over_ || again()) return;
   if (head_read_ && error == 0 && frames_.may_end_here()) return whole(false);
-  if (error != 0) return fail(request_failed(std::generic_category().message(error)));
-  fail(request_failed(any_reply_ ? "the connection was closed before the reply was complete"
-                                 : "the connection was closed without a reply"));
+  const std::string why = error != 0   ? error_text(error)
+                          : any_reply_ ? "the connection was closed before the reply was complete"
+                                       : "the connection was closed without a reply";
+  base::Error failed = request_failed(why);
+  failed.is_unanswered = reused_ && !any_reply_;
+  fail(std::move(failed));
 }
 
 void PlainTransfer::whole(bool nothing_left) {

@@ -149,6 +149,37 @@ TEST(StructuredAnswers, OneThatAProviderHasInWordsBesideToolsIsCheckedWholeAndSt
   }
 }
 
+// Functions of Gemini have no `strict`.
+TEST(StructuredAnswers, CallsOfStrictToolsAreCheckedWhereTheProviderHasNoStrictOnesWholeAndStreamed) {
+  for (const bool is_stream : {false, true}) {
+    for (const auto& [value, is_right] : {std::pair("2", true), std::pair("\"two\"", false)}) {
+      const std::string text = R"({"candidates":[{"content":{"role":"model","parts":[{"functionCall":)"
+                               R"({"name":"f","args":{"n":)" +
+                               std::string(value) + R"(}}}]},"finishReason":"STOP"}],)" +
+                               R"("usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}})";
+      ScriptedUpstream upstream({is_stream ? event_stream("data: " + text + "\n\n") : http(200, text)});
+      ModelRow row = testing::upstream_row("a/m", upstream, "gemini");
+      row.target.model = "gemini-3-pro-preview";
+      ChatFixture dependencies(testing::models({row}));
+      for (const bool is_strict : {true, false}) {
+        schemas::ChatRequest chat_request = testing::request("a/m");
+        chat_request.stream = is_stream;
+        Json tool = testing::tool("f");
+        tool["function"]["strict"] = is_strict;
+        tool["function"]["parameters"]["properties"] = {{"n", {{"type", "integer"}}}};
+        chat_request.body["tools"] = Json::array({tool});
+        Received received;
+        const auto end = dependencies.answer(chat_request, received);
+        EXPECT_EQ(end.has_value(), is_right || !is_strict) << is_stream << value << is_strict;
+        if (end) continue;
+        EXPECT_TRUE(breaks_schema(end.error())) << end.error().message;
+        EXPECT_EQ("tools", end.error().param);
+        EXPECT_NE(std::string::npos, end.error().message.find("$.n")) << end.error().message;
+      }
+    }
+  }
+}
+
 TEST(StructuredAnswers, ASchemaThatIsNoneIsRefusedBeforeAnyCall) {
   ScriptedUpstream upstream({kRight});
   ChatFixture dependencies(served_by({&upstream}));

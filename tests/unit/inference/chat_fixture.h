@@ -1,7 +1,9 @@
 #pragma once
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,7 @@ class Received final : public ChatSink {
     note([&] { heads.push_back(head); });
   }
   void on_piece(schemas::ChatPiece&& piece) override {
+    if (throws_at && throws_at(piece)) throw std::runtime_error("a fault of the sink");
     note([&] { pieces.push_back(std::move(piece)); });
   }
   bool is_ready() override {
@@ -45,6 +48,7 @@ class Received final : public ChatSink {
     });
   }
   void on_end(base::Result<ChatResult> result) override {
+    if (throws_at_result && result) throw std::runtime_error("a fault of the sink");
     note([&] { end.emplace(std::move(result)); });
   }
 
@@ -73,7 +77,8 @@ class Received final : public ChatSink {
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool ready = true, goes = true;
+  bool ready = true, goes = true, throws_at_result = false;
+  std::function<bool(const schemas::ChatPiece&)> throws_at = {};  // on_piece
   int sendings = 0, sendings_max = 1'000;
   std::vector<ChatHead> heads;
   std::vector<schemas::ChatPiece> pieces;
@@ -93,6 +98,8 @@ class Received final : public ChatSink {
     changed.notify_all();
   }
 };
+
+inline bool is_finish(const schemas::ChatPiece& piece) { return !piece.finish_reason.empty(); }
 
 // A Chat with its dependencies.
 struct ChatFixture {

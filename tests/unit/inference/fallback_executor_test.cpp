@@ -174,6 +174,41 @@ TEST(FallbackExecutor, AStreamThatBreaksAfterAnEmptyPieceIsChargedForItsPrompt) 
   EXPECT_GE(*received.failed_cost, 4.0);
 }
 
+// Arguments with fitted names are held. Those of a stream without a finish_reason are sent after the call.
+TEST(FallbackExecutor, AnExceptionAfterTheEndOfACallFailsThisAnswerAlone) {
+  const auto event = [](const std::string& data) { return "data: " + data + "\n\n"; };
+  ScriptedUpstream upstream({event_stream(
+      event(R"({"type":"message_start","message":{"id":"m","usage":{"input_tokens":10}}})") +
+      event(R"({"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t",)"
+            R"("name":"f","input":{}}})") +
+      event(R"({"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta",)"
+            R"("partial_json":"{\"a\":1}"}})") +
+      event(R"({"type":"message_stop"})"))});
+  Received received;
+  received.throws_at = [](const schemas::ChatPiece& piece) {
+    return !piece.tool_calls.empty() && !piece.tool_calls[0].arguments.empty();
+  };
+  ChatFixture dependencies(models({upstream_row("a/m", upstream, "anthropic")}));
+  auto chat_request = testing::streamed(request("a/m"));
+  chat_request.body["tools"] = {testing::tool("f")};
+  chat_request.body["tools"][0]["function"]["parameters"]["properties"] = {{"a[b]", {{"type", "integer"}}}};
+  const auto end = dependencies.answer(chat_request, received);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(Code::kUpstream, end.error().code);
+  EXPECT_EQ(1u, upstream.bodies().size()) << "the answer had begun";
+  EXPECT_GT(received.failed_tokens, 10) << "the prompt as reported, and what was received";
+}
+
+TEST(FallbackExecutor, AResultThatCannotBePassedOnIsAnError) {
+  ScriptedUpstream upstream({completion("hello")});
+  Received received;
+  received.throws_at_result = true;
+  ChatFixture dependencies(models({upstream_row("a/m", upstream)}));
+  const auto end = dependencies.answer(request("a/m"), received);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(Code::kUpstream, end.error().code);
+}
+
 TEST(FallbackExecutor, AStreamIsTriedAgainBeforeItsFirstPiece) {
   ScriptedUpstream upstream({failure(), event_stream(chunk(R"({"content":"whole"})") +
                                                      chunk("{}", R"("stop")") + "data: [DONE]\n\n")});

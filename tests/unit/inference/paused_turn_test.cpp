@@ -126,6 +126,17 @@ TEST(PausedTurn, AProviderThatPausesForEverEndsWithLength) {
   }
 }
 
+TEST(PausedTurn, AnExceptionAtTheEndOfATurnFailsThisAnswerAlone) {
+  ScriptedUpstream upstream({stream(kSearch, "pause_turn")});
+  Received received;
+  received.throws_at = testing::is_finish;
+  ChatFixture dependencies(models({testing::upstream_row("a/m", upstream, "anthropic")}));
+  const auto end = dependencies.answer(testing::streamed(searching()), received);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(base::Code::kUpstream, end.error().code);
+  EXPECT_EQ(static_cast<std::int64_t>(12 * upstream.bodies().size()), received.failed_tokens);
+}
+
 TEST(PausedTurn, AContinuationThatFailsIsTriedAgainWithTheSameTarget) {
   for (const bool is_stream : {false, true}) {
     const auto reply = is_stream ? stream : message;

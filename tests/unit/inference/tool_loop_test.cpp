@@ -85,6 +85,19 @@ TEST_F(ToolLoop, AStreamShowsNoCallOfOursAndFinishesOnce) {
   EXPECT_TRUE(end->reply.choices.empty());
 }
 
+TEST_F(ToolLoop, AnExceptionAfterTheLastTurnFailsThisAnswerAlone) {
+  auto chat_request = with_server("eye", "eye__look now");
+  chat_request.stream = true;
+  received.throws_at = testing::is_finish;
+  const auto end = dependencies.answer(chat_request, received);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(base::Code::kUpstream, end.error().code);
+  EXPECT_EQ("The tool said: eye has seen it", received.text());
+  EXPECT_EQ(2, received.failed->attempts) << "both turns are charged";
+  Received next;
+  EXPECT_TRUE(dependencies.answer(chat_request, next));
+}
+
 TEST(ToolLoopOfAnthropic, APausedTurnGoesOnBeforeItsToolsAreRun) {
   const auto message = [](const std::string& content, const std::string& reason) {
     return testing::http(200, R"({"content":)" + content + R"(,"stop_reason":")" + reason +

@@ -194,6 +194,37 @@ TEST_P(ToolTurns, OfUnknownMembersListsAreJoinedAndOthersAreOfTheLastTurn) {
   EXPECT_EQ(Json::parse(first), only.choice.extra) << "the turn that turned out to be the last";
 }
 
+TEST_P(ToolTurns, ImagesOfATurnGoBackToTheProviderWithTheirSignatures) {
+  const auto reply = [&](const std::string& parts) {
+    const std::string text =
+        R"({"candidates":[{"content":{"role":"model","parts":[)" + parts + R"(]},"finishReason":"STOP"}]})";
+    return GetParam() ? testing::event_stream("data: " + text + "\n\n") : testing::http(200, text);
+  };
+  const std::string image =
+      R"({"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgo="},"thoughtSignature":"c2ln"})";
+  testing::ScriptedUpstream upstream(
+      {reply(image + R"(,{"functionCall":{"name":"eye__look","args":{}},"thoughtSignature":"Y2FsbA=="})"),
+       reply(R"({"text":"done"})")});
+  ModelRow row = testing::upstream_row("a/m", upstream, "gemini");
+  row.target.model = "gemini-3-pro-image-preview";
+  std::atomic<int> run{0};
+  ChatFixture dependencies(testing::models({row}), ChatFixture::quick(),
+                           [&](McpEndpoint) { return std::make_unique<Eye>(run); });
+  schemas::ChatRequest chat_request = testing::request("a/m", "draw and look");
+  chat_request.mcp_servers = {{.slug = "", .version = "", .url = "https://eye.example/mcp", .name = "eye"}};
+  chat_request.stream = GetParam();
+  Received received;
+  const auto end = dependencies.answer(chat_request, received);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(1, run);
+  ASSERT_EQ(2u, upstream.bodies().size());
+  const Json parts = Json::parse(upstream.bodies()[1])["contents"][1]["parts"];
+  ASSERT_EQ(2u, parts.size()) << parts;
+  EXPECT_EQ(Json::parse(image), parts[0]);
+  EXPECT_EQ("Y2FsbA==", parts[1]["thoughtSignature"]);
+  EXPECT_TRUE(received.heads.at(0).dropped.empty());
+}
+
 TEST_P(ToolTurns, TheNameOfAnUndefinedToolIsCutBetweenCharacters) {
   std::string name = "a";
   for (int i = 0; i < 40; ++i) name += "ü";

@@ -119,6 +119,35 @@ TEST_F(PlainHttpTest, AKeptConnectionThatDiesWithoutAReplyIsFollowedByAFreshOneO
   EXPECT_EQ(4, asked);
 }
 
+TEST_P(EmptyReply, ARequestThatReportsIsSentOnceOnAKeptConnection) {
+  Loop loop("test");
+  HttpClient client(loop, GetParam());
+  std::atomic<int> sent = 0;
+  std::string body;
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    body = exchange.body;
+    ++sent == 2 ? exchange.close() : static_cast<void>(exchange.send(kTwo));
+  });
+  HttpRequest request;
+  request.method = "POST";
+  request.url = upstream.base_url() + "/x";
+  request.body = std::string(200'000, 'x');
+  request.reports_unanswered = true;
+  ASSERT_TRUE(client.fetch_blocking(request));
+  const auto unanswered = client.fetch_blocking(request);
+  ASSERT_FALSE(unanswered);
+  EXPECT_TRUE(unanswered.error().is_unanswered && unanswered.error().is_free);
+  EXPECT_EQ("request failed: the connection was closed without a reply", unanswered.error().message);
+  EXPECT_EQ(2, sent);
+  ASSERT_TRUE(client.fetch_blocking(request));
+  EXPECT_EQ(request.body, body);
+  ScriptedUpstream closed([&](Exchange& exchange) { exchange.close(); });
+  request.url = closed.base_url() + "/x";
+  const auto failed = client.fetch_blocking(request);
+  ASSERT_FALSE(failed);
+  EXPECT_FALSE(failed.error().is_unanswered || failed.error().is_free) << "the connection was new";
+}
+
 TEST_F(PlainHttpTest, ARequestWhoseKeptConnectionBreaksInsideTheReplyIsNotRepeated) {
   std::atomic<int> asked = 0;
   ScriptedUpstream upstream([&](Exchange& exchange) {

@@ -80,6 +80,13 @@ TEST(ModelRules, AWordIsTakenWhereTheModelKnowsIt) {
   EXPECT_TRUE(supports_value(target_of("mistral", "mistral-small-latest"), "reasoning_effort", "high"));
   EXPECT_FALSE(supports_value(target_of("mistral", "mistral-small-latest"), "reasoning_effort", "low"));
   EXPECT_FALSE(supports_value(target_of("xai", "grok-3-mini"), "reasoning_effort", "medium"));
+  for (const char* model : {"grok-4.5", "grok-4.6"}) {
+    const Target grok = target_of("xai", model);
+    EXPECT_EQ(Support::kNative, support(grok, "reasoning_effort")) << model;
+    EXPECT_TRUE(supports_value(grok, "reasoning_effort", "medium")) << model;
+    EXPECT_FALSE(supports_value(grok, "reasoning_effort", "none")) << model;
+    EXPECT_EQ(model == std::string_view("grok-4.6"), supports_value(grok, "reasoning_effort", "xhigh"));
+  }
   EXPECT_FALSE(supports_value(target_of("groq", "openai/gpt-oss-120b"), "reasoning_effort", "none"));
   EXPECT_TRUE(supports_value(target_of("groq", "qwen/qwen3-32b"), "reasoning_effort", "none"));
 }

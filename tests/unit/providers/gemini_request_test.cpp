@@ -141,6 +141,21 @@ TEST(GeminiRequest, ThinkingIsALevelToThree) {
   EXPECT_EQ(dropped_of(kThree, R"({"thinking": {"type": "disabled"}})"), "thinking;clamped");
 }
 
+TEST(GeminiRequest, TheLowestLevelIsTheModels) {
+  for (const auto& [model, level] :
+       std::vector<std::pair<const char*, const char*>>{{"gemini-3-flash-preview", "minimal"},
+                                                        {"gemini-3.6-flash", "minimal"},
+                                                        {"gemini-3.7-flash", "low"},
+                                                        {"gemini-3.8-flash", "low"},
+                                                        {"gemini-3.5-flash-lite", "minimal"},
+                                                        {"gemini-3.1-pro-preview", "low"}}) {
+    const Target target = target_of("gemini", model);
+    EXPECT_EQ(config(target, R"({"reasoning_effort": "minimal"})")["thinkingConfig"]["thinkingLevel"], level)
+        << model;
+    EXPECT_EQ(config(target, R"({"reasoning_effort": "none"})")["thinkingConfig"]["thinkingLevel"], level);
+  }
+}
+
 TEST(GeminiRequest, AVoiceIsItsSpeechConfig) {
   EXPECT_EQ(
       config(kFlash, R"({"audio": {"voice": "Kore", "format": "pcm16"}})"),

@@ -115,6 +115,51 @@ TEST(OpenaiReply, AChoiceWithoutAMessageIsACutOne) {
   EXPECT_TRUE(reply->extra.contains("prompt_filter_results"));
 }
 
+TEST(OpenaiReply, ACallWithoutArgumentsHasAnEmptyObjectUnlessItWasCut) {
+  for (const Json& arguments : {Json(""), Json(nullptr), Json("{}")}) {
+    const Json message = {
+        {"tool_calls", {{{"id", "c"}, {"function", {{"name", "f"}, {"arguments", arguments}}}}}}};
+    EXPECT_EQ("{}", read(reply_with(message, "tool_calls"))->choices[0].tool_calls[0].arguments);
+    EXPECT_EQ("{}", read(reply_with(message, "stop"))->choices[0].tool_calls[0].arguments);
+    const std::string cut = read(reply_with(message, "length"))->choices[0].tool_calls[0].arguments;
+    EXPECT_EQ(arguments == "{}" ? "{}" : "", cut);
+  }
+  const Json custom = {{"tool_calls", {{{"id", "c"}, {"custom", {{"name", "f"}, {"input", ""}}}}}}};
+  EXPECT_EQ("", read(reply_with(custom, "tool_calls"))->choices[0].tool_calls[0].arguments);
+}
+
+TEST(OpenaiReply, AnErrorInAChoiceIsTheErrorOfTheCall) {
+  Json value = reply_with({{"content", "half"}}, "error");
+  value["choices"][0]["error"] = {{"code", 429}, {"message", "slow down"}};
+  const auto failed = read(value);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(base::Code::kRateLimited, failed.error().code);
+  EXPECT_NE(std::string::npos, failed.error().message.find("slow down")) << failed.error().message;
+  value["choices"][0]["error"] = nullptr;
+  value["choices"][0]["finish_reason"] = "stop";
+  EXPECT_TRUE(read(value));
+}
+
+TEST(OpenaiReply, AnErrorWithoutAStatusHasThatOfItsWord) {
+  for (const auto& [word, code] : std::vector<std::pair<const char*, base::Code>>{
+           {"rate_limit_exceeded", base::Code::kRateLimited},
+           {"insufficient_quota", base::Code::kQuota},
+           {"context_length_exceeded", base::Code::kContextLength},
+           {"server_error", base::Code::kUpstream}}) {
+    EXPECT_EQ(code, read({{"error", {{"message", "m"}, {"code", word}}}}).error().code) << word;
+    EXPECT_EQ(code, read({{"error", {{"message", "m"}, {"type", word}}}}).error().code) << word;
+  }
+}
+
+TEST(OpenaiUsage, ThatOfAChoiceCountsIfTheReplyHasNone) {
+  Json value = reply_with({{"content", "x"}});
+  value["choices"][0]["usage"] = {{"prompt_tokens", 7}, {"completion_tokens", 1}, {"total_tokens", 8}};
+  EXPECT_EQ(3, read(value)->usage->total);
+  value.erase("usage");
+  EXPECT_EQ(8, read(value)->usage->total);
+  EXPECT_TRUE(read(value)->choices[0].extra.is_null());
+}
+
 TEST(OpenaiReply, AReplyWithoutChoicesIsNone) {
   for (const Json& body : {Json{{"id", "x"}}, Json{{"choices", Json::array()}}, Json::array(), Json("text")})
     EXPECT_EQ(base::Code::kUpstream, read(body).error().code) << body;

@@ -52,6 +52,33 @@ Joined join(const Streamed& streamed) {
 }
 Joined join(const std::vector<std::string>& data) { return join(read_stream(openai(), events_of(data))); }
 
+TEST(OpenaiStream, ACallWithoutArgumentsHasAnEmptyObjectUnlessItWasCut) {
+  for (const auto& [finish, arguments] : {std::pair("tool_calls", "{}"), std::pair("length", "")}) {
+    const Joined got = join(read_stream(
+        openai(),
+        events_of(
+            {calls_chunk({{{"index", 0}, {"id", "c"}, {"function", {{"name", "f"}, {"arguments", ""}}}}}),
+             calls_chunk(
+                 {{{"index", 1}, {"id", "d"}, {"function", {{"name", "g"}, {"arguments", nullptr}}}}}),
+             chunk(Json::object(), finish), "[DONE]"})));
+    ASSERT_EQ(2U, got.calls.size());
+    EXPECT_EQ(arguments, got.calls[0].arguments);
+    EXPECT_EQ(arguments, got.calls[1].arguments);
+    EXPECT_EQ("g", got.calls[1].name);
+    EXPECT_EQ(finish, got.finish);
+  }
+}
+
+TEST(OpenaiStream, UsageOfAChoiceIsThatOfTheStream) {
+  const Json usage = {{"prompt_tokens", 7}, {"completion_tokens", 1}, {"total_tokens", 8}};
+  Json last = Json::parse(chunk(Json::object(), "stop"));
+  last["choices"][0]["usage"] = usage;
+  const Streamed got = read_stream(openai(), events_of({chunk({{"content", "x"}}), last.dump(), "[DONE]"}));
+  ASSERT_TRUE(got.facts.usage);
+  EXPECT_EQ(8, got.facts.usage->total);
+  for (const schemas::ChatPiece& piece : got.pieces) EXPECT_TRUE(piece.extra.is_null());
+}
+
 TEST(OpenaiStream, PiecesAreTheSameWhereverTheBytesAreCut) {
   const std::string bytes =
       ": a comment\r\n\r\n" +

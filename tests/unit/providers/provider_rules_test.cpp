@@ -135,6 +135,37 @@ TEST(MessageOrder, MistralGetsSystemMessagesAtTheBeginningAndBehindUsersAlone) {
   }
 }
 
+TEST(MessageOrder, AnAnswerWithoutAnythingIsLeftOut) {
+  const std::string_view body =
+      R"({"messages":[{"role":"user","content":"u"},{"role":"assistant","content":null,"reasoning":"r"},
+      {"role":"assistant","content":"a","tool_calls":[]},{"role":"user","content":"v"},
+      {"role":"assistant","content":null},{"role":"user","content":"w"}]})";
+  const std::vector<std::string> rest = {"user", "assistant", "user", "user"};
+  const Target groq = target_of("groq", "llama-3.3-70b-versatile");
+  for (const Target& target : {kOpenai, groq, target_of("xai", "grok-4")})
+    EXPECT_EQ(rest, roles_of(sent_of(target, body)["messages"])) << target.name;
+  const std::string_view empty = R"({"messages":[{"role":"user","content":"u"},
+      {"role":"assistant","content":""},{"role":"user","content":"w"}]})";
+  EXPECT_EQ((std::vector<std::string>{"user", "user"}), roles_of(sent_of(kMistral, empty)["messages"]));
+  EXPECT_EQ(3U, sent_of(target_of("vllm", "m"), empty)["messages"].size());
+}
+
+TEST(MessageOrder, SystemMessagesAloneBecomeTheUsersAndAreReported) {
+  const std::string_view body =
+      R"({"messages":[{"role":"system","content":"s"},{"role":"developer","content":"d"}]})";
+  const std::string_view one = R"({"messages":[{"role":"system","content":"s"}]})";
+  EXPECT_EQ(Json::parse(R"([{"role":"system","content":"s"},{"role":"user","content":"d"}])"),
+            sent_of(kMistral, body)["messages"]);
+  EXPECT_EQ(Json::parse(R"([{"role":"user","content":"s"}])"), sent_of(kMistral, one)["messages"]);
+  EXPECT_EQ(std::vector<std::string>{"user"}, roles_of(sent_of(kClaude, body)["messages"]));
+  EXPECT_EQ(std::vector<std::string>{"user"}, roles_of(sent_of(kGemini, body)["contents"]));
+  for (const Target& target : {kMistral, kClaude, kGemini}) {
+    EXPECT_EQ(dropped_of(target, body), "messages.system;clamped") << target.name;
+    EXPECT_EQ(dropped_of(target, one), "messages.system;clamped") << target.name;
+  }
+  EXPECT_EQ(dropped_of(kOpenai, body), "");
+}
+
 TEST(MessageOrder, TheRoleDeveloperIsSystemForLocalServers) {
   const std::string text =
       R"({"messages":[{"role":"developer","content":"d"},{"role":"user","content":"u"}]})";

@@ -43,6 +43,8 @@ TEST(UpstreamError, AKeyIsAtFaultByStatusOrByTheFieldsOfTheError) {
       {400, R"({"type":"error","error":{"type":"authentication_error"}})", true, true},
       {404, R"({"error":{"type":"permission_error"}})", false, true},
       {400, R"({"error":{"code":401,"message":"invalid_api_key"}})", false, false},
+      {400, R"({"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***."})",
+       true, true},
       {400, R"({"error":{"message":"Incorrect API key in your tool's arguments"}})", false, false},
       {500, R"({"error":{"code":"invalid_api_key"}})", false, false}};
   for (const Case& each : cases) {
@@ -105,12 +107,60 @@ TEST(UpstreamError, AContextLengthErrorIsRecognisedForEachProvider) {
       {"anthropic", "prompt is too long: 213462 tokens > 200000 maximum"},
       {"gemini", "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."},
       {"vllm", "This model's maximum context length is 4096 tokens."},
-      {"llamacpp", "the request exceeds the available context size, try increasing it"}};
+      {"llamacpp", "the request exceeds the available context size, try increasing it"},
+      {"anthropic", "input length and `max_tokens` exceed context limit: 179413 + 32768 > 200000"},
+      {"xai", "This model's maximum prompt length is 131072 but the request contains 200000 tokens."},
+      {"groq", "Please reduce the length of the messages or completion."},
+      {"openai", "The input (123 tokens) is longer than the model's context length (100 tokens)."},
+      {"vllm", "You passed 5000 input tokens. However, the model's context length is only 4096 tokens"},
+      {"vllm", "The decoder prompt (length 5000) is longer than the maximum model length of 4096."},
+      {"openai", "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097."},
+      {"openrouter", "Input is too long for requested model."}};
   for (const auto& [provider, sent] : words) {
     const std::string body = R"({"error":{"message":")" + std::string(sent) + R"("}})";
     const Target target = target_of(provider, "m");
     EXPECT_EQ(Code::kContextLength, upstream_error(target, 400, {}, body).code) << sent;
     EXPECT_EQ(Code::kOverloaded, upstream_error(target, 503, {}, body).code) << sent;
+  }
+}
+
+TEST(UpstreamError, WhatAProviderSaysInWordsCounts) {
+  const auto of = [](const char* provider, int status, const char* body) {
+    return upstream_error(target_of(provider, "m"), status, {}, body);
+  };
+  const base::Error poor =
+      of("anthropic", 400,
+         R"({"error":{"type":"invalid_request_error","message":"Your credit balance is too low to"}})");
+  EXPECT_EQ(error_of(402).code, poor.code);
+  EXPECT_TRUE(poor.is_permanent && !is_refusal(poor));
+  EXPECT_TRUE(is_refusal(
+      of("gemini", 400, R"({"error":{"message":"User location is not supported for the API use."}})")));
+  const base::Error flagged = of(
+      "openrouter", 403, R"({"error":{"code":403,"message":"flagged","metadata":{"reasons":["violence"]}}})");
+  EXPECT_EQ(Code::kContentPolicy, flagged.code);
+  EXPECT_EQ("openrouter/m answered 403: flagged", flagged.message);
+  EXPECT_EQ(Code::kOverloaded,
+            of("groq", 498, R"({"error":{"message":"Flex tier capacity exceeded"}})").code);
+}
+
+TEST(UpstreamError, ARequestAboveTheTokensOfAMinuteIsLeftForAFallback) {
+  const char* body = R"({"error":{"message":"Request too large for model `m` on tokens per minute",)"
+                     R"("type":"tokens","code":"rate_limit_exceeded"}})";
+  for (const int status : {413, 429}) {
+    const base::Error error = upstream_error(target_of("groq", "m"), status, {}, body);
+    EXPECT_EQ(Code::kRateLimited, error.code) << status;
+    EXPECT_TRUE(error.is_permanent) << status;
+  }
+  EXPECT_FALSE(error_of(429, {}, R"({"error":{"message":"Rate limit reached"}})").is_permanent);
+}
+
+TEST(UpstreamError, AFailedGenerationIsAFaultOfTheAnswer) {
+  for (const char* code : {"tool_use_failed", "json_validate_failed"}) {
+    const std::string body = R"({"error":{"message":"m","code":")" + std::string(code) + "\"}}";
+    const base::Error error = upstream_error(target_of("groq", "m"), 400, {}, body);
+    EXPECT_EQ(Code::kUpstream, error.code);
+    EXPECT_TRUE(error.is_content_fault && error.is_free);
+    EXPECT_FALSE(error.is_permanent || is_refusal(error));
   }
 }
 
@@ -127,6 +177,7 @@ TEST(UpstreamError, ItsMessageIsFoundInEveryForm) {
   EXPECT_EQ("a", openai.error_message(R"({"detail":"a"})"));
   EXPECT_EQ("a", openai.error_message(R"({"detail":[{"loc":["body"],"msg":"a"}]})"));
   EXPECT_EQ("a", openai.error_message(R"({"message":{"detail":[{"msg":"a"}]}})"));
+  EXPECT_EQ("a: b", openai.error_message(R"x({"error":{"message":"a","metadata":{"raw":"b"}}})x"));
   for (const char* body : {"", "<html>", "[]", "{}", R"({"error":null})", R"({"error":7})"})
     EXPECT_EQ("", openai.error_message(body)) << body;
 }
@@ -134,6 +185,8 @@ TEST(UpstreamError, ItsMessageIsFoundInEveryForm) {
 TEST(UpstreamError, AWaitIsReadFromHeadersAndBody) {
   EXPECT_EQ(milliseconds(250), error_of(429, {{"retry-after-ms", "250"}, {"retry-after", "9"}}).retry_after);
   EXPECT_EQ(milliseconds(9'000), error_of(429, {{"retry-after", "9"}}).retry_after);
+  EXPECT_EQ(milliseconds(7'000), error_of(429, {}, "Please retry after 7 seconds.").retry_after);
+  EXPECT_EQ(milliseconds(60), error_of(429, {}, "Please retry after 60 milliseconds.").retry_after);
   EXPECT_EQ(milliseconds(3'600'000),
             error_of(503, {{"retry-after", "Fri, 31 Dec 2999 23:59:59 GMT"}}).retry_after);
   EXPECT_EQ(milliseconds(0), error_of(429, {{"retry-after", "Thu, 01 Jan 1970 00:00:00 GMT"}}).retry_after);

@@ -150,6 +150,24 @@ TEST(ChatChunkEvents, TheOldFormHasOneFunctionCall) {
   EXPECT_NE(out.end({}, {}).find(R"("finish_reason":"function_call")"), std::string::npos);
 }
 
+TEST(ChatChunkEvents, CallsThatTheOldFormHasNoPlaceForAreNamed) {
+  const std::vector<ToolCall> calls = {{.id = "c1", .name = "f"}, {.id = "c2", .name = "g"}};
+  for (const bool old_functions : {true, false}) {
+    const Json expected = old_functions ? Json{"g"} : Json();
+    ChatReply reply;
+    reply.choices.emplace_back().tool_calls = calls;
+    EXPECT_EQ(Json::parse(chat_completion_json(reply, old_functions)).value("dropped_calls", Json()),
+              expected);
+    ChatChunks out = chunks({.old_functions = old_functions});
+    ChatPiece begin;
+    begin.tool_calls = {{.index = 0, .id = "c1", .name = "f"}, {.index = 1, .id = "c2", .name = "g"}};
+    out.piece(begin);
+    out.piece(finish("tool_calls"));
+    std::string end = out.end({}, {});
+    EXPECT_EQ(data_of(end.substr(0, end.find("data: [DONE]"))).value("dropped_calls", Json()), expected);
+  }
+}
+
 TEST(ChatChunkEvents, ObfuscationIsThereWhenAskedFor) {
   ChatChunks out = chunks({.include_obfuscation = true});
   const Json chunk = data_of(out.piece(text("x")));

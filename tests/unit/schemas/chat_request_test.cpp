@@ -146,6 +146,15 @@ TEST(ChatRequestBody, TheOldFormOfFunctionsBecomesTools) {
   EXPECT_EQ(names(both.dropped), Names{"functions"});
 }
 
+TEST(ChatRequestBody, ATextOrAFlagOfAToolThatIsNullIsLeftOut) {
+  const std::string function =
+      R"({"name":"f","description":null,"strict":null,"parameters":{"type":"object"}})";
+  const Json expected =
+      Json::parse(R"([{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}])");
+  EXPECT_EQ(with(R"(,"tools":[{"type":"function","function":)" + function + "}]").body["tools"], expected);
+  EXPECT_EQ(with(R"(,"functions":[)" + function + "]").body["tools"], expected);
+}
+
 TEST(ChatRequestBody, ServersOfToolsAreRead) {
   const ChatRequest got = with(R"(,"mcp_servers":["https://e.org/mcp",{"slug":"s","version":"2","other":1}],)"
                                R"("tool_choice":{"type":"function","function":{"name":"s__f"}})");
