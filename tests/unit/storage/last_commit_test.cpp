@@ -309,6 +309,35 @@ TEST_F(RestoredUnderItsLog, PagesOfLaterCommitsAreNotOfAnotherDatabase) {
   EXPECT_EQ(start(), (Start{2 * (kCopied + kMore), 0}));
 }
 
+// A checkpoint was killed, the log was cut off, and the start that noticed it was killed before its end.
+class CutOffInACheckpoint : public RestoredUnderItsLog {
+ protected:
+  void SetUp() override {
+    RestoredUnderItsLog::SetUp();
+    copy_part(data_.database, 1);
+    written_ = read_log(log_)->commits;
+    change_byte(log_, in_commit_from_end(0));
+    ASSERT_EQ(noted_by_a_killed_start(), 1);
+  }
+  std::int64_t noted_by_a_killed_start() {
+    LastCommit last(data_.locks);
+    const auto found = report_and_set_aside(data_, last, base::SystemClock().wall(), true);
+    EXPECT_TRUE(found) << found.error().message;
+    return missing_commits_noted(data_);
+  }
+};
+
+TEST_F(CutOffInACheckpoint, PagesOfMissingCommitsAreNotOfAnotherDatabase) {
+  EXPECT_EQ(error_of_start(without_checkpoints(dir_.str())), "");
+  EXPECT_EQ(error_of_start(without_checkpoints(dir_.str())), "");
+  EXPECT_EQ(missing_commits_noted(data_), 1);
+}
+
+TEST_F(CutOffInACheckpoint, ASecondLossIsCountedByItself) {
+  change_byte(log_, in_commit_from_end(2));
+  EXPECT_EQ(noted_by_a_killed_start(), 3) << "two more of them";
+}
+
 TEST(PageOfOtherDatabase, IsNoneThatAnInterruptedCheckpointHasWrittenInPart) {
   const support::TempDir dir;
   const std::string open = dir.str() + "/open.db", database = dir.str() + "/x.db", log = database + "-wal";
