@@ -238,15 +238,19 @@ base::Status check_same_database(const DataDir& dir, const KnownCommits& known, 
   const auto page = page_of_other_database(path, dir.database, static_cast<std::uint32_t>(copied));
   if (!page) return page.error();
   if (!*page) return {};
+  const std::string& database = dir.database;
   return base::error(
       base::Code::kInternal,
-      dir.database + " was replaced or damaged: its page " + std::to_string(**page) +
+      database + " was replaced or damaged: its page " + std::to_string(**page) +
           " is none of those in the log " + path +
           ", which would be written over it; nothing was changed. If the database is a restored backup, "
           "remove the log: `rm -f " +
-          path + " " + dir.database +
-          "-shm`. Otherwise put back the database "
-          "that was there, or check the disk (docs/operations.md, Backup)");
+          path + " " + database +
+          "-shm`. If it was not restored, one of its pages is damaged, and the log may repair it: copy the "
+          "directory " +
+          dir.root + ", then `sqlite3 " + database +
+          " 'PRAGMA wal_checkpoint(TRUNCATE); PRAGMA integrity_check'`; start if it prints `ok`, and check "
+          "the disk (docs/operations.md, Backup)");
 }
 
 }  // namespace
