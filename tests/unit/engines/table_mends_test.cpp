@@ -119,7 +119,7 @@ TEST(DashedRules, HyphensLettersAndUnevenMarksAreNone) {
   EXPECT_TRUE(find_dashed_rules(dashes(40, 2, 1, 1), 11.5F).empty());   // too short a line
   EXPECT_TRUE(find_dashed_rules(dashes(40, 6, 20), 11.5F).empty());     // too far apart
   EXPECT_TRUE(find_dashed_rules(dashes(40, 6, 4, 16), 11.5F).empty());  // as high as letters
-  std::vector<Box> stems;  // of a letter i in each line
+  std::vector<Box> stems;                                               // of a letter i in each line
   for (const Box& dash : dashes(20, 11, 12)) stems.push_back({dash.y0, dash.x0, dash.y1, dash.x1});
   EXPECT_TRUE(find_dashed_rules(stems, 11.5F).empty());
   std::vector<Box> uneven;

@@ -31,8 +31,8 @@ std::optional<Word> word_at(const tesseract::LTRResultIterator& at, double scale
 void use_capital_height(const tesseract::LTRResultIterator& at, Word& word);
 // Replaces the ink height of a word by the letter height of its row: "no" and "By" get boxes of equal height.
 void use_row_height(const tesseract::LTRResultIterator& at, double scale, Box& box);
-// Gives words that are about as high as the body text exactly its height. The heights of rows are estimates, and the
-// distances of rows are measured between their tops. The baselines stay.
+// Gives words that are about as high as the body text exactly its height. The heights of rows are estimates,
+// and the distances of rows are measured between their tops. The baselines stay.
 void even_out_heights(std::vector<Word>& words);
 
 }  // namespace millrace::engines::host
