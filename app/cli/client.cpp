@@ -98,7 +98,7 @@ void print_error(const ClientError& error) {
 }
 
 int fail(const ClientError& error) {
-  print_error(error);
+  if (error.exit_code != kInterrupted) print_error(error);
   return error.exit_code;
 }
 

@@ -42,7 +42,7 @@ struct ClientError {
 };
 // "millrace: message (code, request id)" and one line of advice, on stderr.
 void print_error(const ClientError& error);
-// Prints it as print_error does and returns its exit code.
+// Prints it as print_error does, unless it is kInterrupted, and returns its exit code.
 int fail(const ClientError& error);
 // Prints "millrace: message" to stderr and returns `exit_code`.
 int fail(const std::string& message, int exit_code = kFailed);

@@ -5,10 +5,12 @@
 #include <iostream>
 
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "app/cli/client.h"
 #include "app/cli/exit_code.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/program.h"
@@ -75,6 +77,17 @@ std::string goes_on_text(const std::vector<std::string>& jobs, const std::string
   return (is_one ? jobs.front() + " goes on; cancel it"
                  : std::to_string(jobs.size()) + " jobs go on; cancel them") +
          " with `" + program() + " jobs cancel" + connection + ids + "`";
+}
+
+bool is_end(std::string_view status) {
+  return status == "succeeded" || status == "failed" || status == "cancelled" || status == "expired";
+}
+
+std::optional<std::string> ended_text(Client& client, const std::string& path, const std::string& job) {
+  const auto answer = client.request("GET", path);
+  const std::string status = answer.ok ? answer.json->value("status", "") : "";
+  if (!is_end(status)) return std::nullopt;
+  return job + " has ended: " + status;
 }
 
 int fail_cut_off(const CutOff& why, const std::string& text) {

@@ -7,6 +7,7 @@
 
 namespace millrace::cli {
 
+class Client;
 class Interrupt;
 
 // Why a command ended before what it follows, with the exit code that a shell shows for a program that SIGHUP
@@ -40,6 +41,13 @@ int print_made(std::string_view text, const std::string& left);
 // the options of the gateway, as in gateway_options. Of more than 100 jobs it has only the count and how to
 // list them. REQUIRES: `jobs` is not empty.
 std::string goes_on_text(const std::vector<std::string>& jobs, const std::string& connection);
+
+// True for an API status with which a job or an execution has ended.
+bool is_end(std::string_view status);
+
+// "ocr-1 has ended: succeeded", for the same line, if a GET of `path` says so of a job or an execution.
+// nullopt: it goes on, or it is not known.
+std::optional<std::string> ended_text(Client& client, const std::string& path, const std::string& job);
 
 // Prints "millrace: REASON; TEXT", or "millrace: REASON", on standard error. Returns the exit code.
 int fail_cut_off(const CutOff& why, const std::string& text = {});

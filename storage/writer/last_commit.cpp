@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -71,6 +72,16 @@ void write_slot(int file, Slot slot) {
   [[maybe_unused]] const ssize_t written = ::pwrite(file, &slot, sizeof slot, Slot::kAt);
 }
 
+// In one call: a kill leaves both slots as they were, or both as they are.
+void write_slots(int file, LastSlot last, CopiedSlot copied) {
+  last.hash = hash_of(last);
+  copied.hash = hash_of(copied);
+  std::array<char, CopiedSlot::kAt + sizeof copied> bytes{};
+  std::memcpy(bytes.data(), &last, sizeof last);
+  std::memcpy(bytes.data() + CopiedSlot::kAt, &copied, sizeof copied);
+  [[maybe_unused]] const ssize_t written = ::pwrite(file, bytes.data(), bytes.size(), 0);
+}
+
 }  // namespace
 
 LastCommit::LastCommit(const std::string& locks)
@@ -113,7 +124,12 @@ void LastCommit::record_copied(const CommitPosition& before, std::uint64_t frame
 }
 
 void LastCommit::reset(const CommitPosition& last) {
-  write_slot(file_.get(), LastSlot{.last = last, .before_log = last});
+  LastSlot slot{.last = last, .before_log = last};
+  const auto before = read_slot<LastSlot>(file_.get());
+  if (last.generation != 0 && before) slot.before_log = before->before_log;
+  CopiedSlot copied = read_slot<CopiedSlot>(file_.get()).value_or(CopiedSlot{});
+  copied.copied = {};
+  write_slots(file_.get(), slot, copied);
   [[maybe_unused]] const int synced = ::fdatasync(file_.get());
 }
 
@@ -181,11 +197,11 @@ std::optional<MissingCommits> compare_log(const KnownCommits& known, const LogCo
   const auto after = log.commits.end() - std::ranges::upper_bound(log.commits, known.in_database.frames);
   MissingCommits found = missing_commits(known, is_behind ? 0 : after, reason);
   found.drops_log = is_behind;
-  if (!is_behind) {
-    found.found.generation = log.generation;
-    found.found.frames = log.frames();
-  }
   found.commits = std::max<std::int64_t>(found.commits, is_behind ? 0 : 1);
+  if (is_behind) return found;
+  found.found.generation = log.generation;
+  found.found.frames = log.frames();
+  found.found.commits -= std::min(found.found.commits, static_cast<std::uint64_t>(found.commits));
   return found;
 }
 
@@ -222,15 +238,19 @@ base::Status check_same_database(const DataDir& dir, const KnownCommits& known, 
   const auto page = page_of_other_database(path, dir.database, static_cast<std::uint32_t>(copied));
   if (!page) return page.error();
   if (!*page) return {};
+  const std::string& database = dir.database;
   return base::error(
       base::Code::kInternal,
-      dir.database + " was replaced or damaged: its page " + std::to_string(**page) +
+      database + " was replaced or damaged: its page " + std::to_string(**page) +
           " is none of those in the log " + path +
           ", which would be written over it; nothing was changed. If the database is a restored backup, "
           "remove the log: `rm -f " +
-          path + " " + dir.database +
-          "-shm`. Otherwise put back the database "
-          "that was there, or check the disk (docs/operations.md, Backup)");
+          path + " " + database +
+          "-shm`. If it was not restored, one of its pages is damaged, and the log may repair it: copy the "
+          "directory " +
+          dir.root + ", then `sqlite3 " + database +
+          " 'PRAGMA wal_checkpoint(TRUNCATE); PRAGMA integrity_check'`; start if it prints `ok`, and check "
+          "the disk (docs/operations.md, Backup)");
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ class LastCommit {
   // REQUIRES: the database was synced after the copy.
   void record_copied(const CommitPosition& before, std::uint64_t frames, bool is_whole_log,
                      const std::string& database);
-  // Makes `last` the last commit, which is not in the log any more or ends it. Syncs the file. REQUIRES: no
+  // Makes `last` the last commit, which is not in the log any more (generation 0) or ends it. Forgets what
+  // checkpoints have copied: the database may have pages of the missing commits. Syncs the file. REQUIRES: no
   // process has the store open.
   void reset(const CommitPosition& last);
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -11,6 +12,7 @@ from commands import MILLRACE, cli, environment
 from documents import tiny_pdf
 from millrace import Gateway, eventually
 from recordings import silence
+from silent_gateway import SilentGateway
 
 HUNG_UP, PIPE_CLOSED = 129, 141
 
@@ -31,6 +33,10 @@ def begun(gateway, *arguments, **kwargs):
 
 def hang_up(running):
     running.send_signal(signal.SIGHUP)
+    return the_line_of(running)
+
+
+def the_line_of(running):
     assert running.wait(30) == HUNG_UP
     (line,) = [line for line in running.stderr.read().splitlines() if line.startswith("millrace: ")]
     assert line.startswith("millrace: the terminal was closed; "), line
@@ -104,9 +110,9 @@ def test_a_closed_pipe_leaves_the_job_that_is_watched(tmp_path):
             assert running.stdout.readline()
             running.stdout.close()
             assert gateway.client.post("/v1/admin/queues/ocr/resume").status == 200
-            assert running.wait(60) in (PIPE_CLOSED, 0), "0: it had ended when it was printed"
-            if running.returncode:
-                assert f"millrace: standard output was closed; {job} goes on; cancel it with `" in running.stderr.read()
+            assert running.wait(60) == PIPE_CLOSED
+            errors = running.stderr.read()  # it may have ended meanwhile
+            assert re.search(f"millrace: standard output was closed; {job} (goes on; cancel it with `|has ended: )", errors), errors
     finally:
         gateway.close()
 
@@ -156,10 +162,80 @@ def test_a_closed_terminal_ends_the_wait_for_a_login(asleep):
     def sessions():
         return [each["status"] for each in asleep.client.get(path).json()["items"]]
 
-    with begun(asleep, "ssh", "login", stdin=subprocess.DEVNULL) as running:
+    with begun(asleep, "ssh", "--quiet", "login", stdin=subprocess.DEVNULL) as running:
         eventually(lambda: "wake_in_progress" in sessions(), 30, "the session")
         assert "the session with login is closed" in hang_up(running)
     assert "wake_in_progress" not in sessions()
+
+
+@pytest.fixture
+def silent():
+    instance = SilentGateway()
+    yield instance
+    instance.close()
+
+
+MACHINE = "dm-0192f0a1-7c1e-7000-8000-000000000001"
+
+
+def key_of(head):
+    (key,) = [line for line in head.splitlines() if line.lower().startswith("idempotency-key:")]
+    return key
+
+
+def answer_next(gateway, request, status, body):
+    head, connection = gateway.next_head()
+    assert head.startswith(request + " "), head
+    gateway.answer(connection, status, json.dumps(body))
+    return head
+
+
+def test_a_terminal_closed_while_a_session_is_made_closes_it(silent):
+    path = f"/v1/machines/{MACHINE}/ssh"
+    with begun(silent, "ssh", MACHINE, stdin=subprocess.DEVNULL) as running:
+        first, _ = silent.next_head()
+        assert first.startswith(f"POST {path} ")
+        running.send_signal(signal.SIGHUP)
+        again = answer_next(silent, f"POST {path}", 202, {"session_id": "s-1", "status": "wake_in_progress"})
+        assert key_of(again) == key_of(first), "it gets the session of the first request"
+        answer_next(silent, f"DELETE {path}/s-1", 200, {})
+        assert the_line_of(running) == f"millrace: the terminal was closed; the session with {MACHINE} is closed"
+
+
+def test_a_terminal_closed_before_a_session_is_made_is_one_line(silent):
+    with begun(silent, "ssh", "box", stdin=subprocess.DEVNULL) as running:
+        silent.next_request()
+        assert hang_up(running).endswith("; the session with box was not opened")
+
+
+def test_a_terminal_closed_while_a_session_is_read_closes_it(silent):
+    path = f"/v1/machines/{MACHINE}/ssh"
+    with begun(silent, "ssh", MACHINE, stdin=subprocess.DEVNULL) as running:
+        answer_next(silent, f"POST {path}", 202, {"session_id": "s-1", "status": "wake_in_progress"})
+        assert silent.next_request()[0].startswith(f"GET {path}/s-1 ")
+        running.send_signal(signal.SIGHUP)
+        answer_next(silent, f"DELETE {path}/s-1", 500, {})
+        line = the_line_of(running)
+        assert f"; the session with {MACHINE} was not closed: " in line and line.endswith("; it ends by itself"), line
+
+
+def test_kill_on_disconnect_sends_no_delete_for_a_command_that_has_ended(silent):
+    """A DELETE would remove it with its output."""
+    path = f"/v1/machines/{MACHINE}/executions"
+    options = ["--machine", MACHINE, "--json", "--kill-on-disconnect"]
+    with open("/dev/full", "w") as full, begun(silent, "exec", "run", *options, "true", stdout=full) as running:
+        answer_next(silent, f"POST {path}", 202, {"execution_id": "exec-1", "status": "queued"})
+        head, connection = silent.next_head()
+        assert head.startswith(f"GET {path}/exec-1/events ")
+        silent.answer(connection, 200, 'id: 1\ndata: {"status": "running"}\n\n', Content_Type="text/event-stream")
+        answer_next(silent, f"GET {path}/exec-1", 200, {"execution_id": "exec-1", "status": "succeeded"})
+        assert running.wait(30) == 1 and "; exec-1 has ended: succeeded\n" in running.stderr.read()
+
+
+def test_a_terminal_closed_while_a_machine_is_created_says_so(silent):
+    with begun(silent, "machines", "create", "--name", "box", "--wait") as running:
+        silent.next_request()
+        assert hang_up(running).endswith("; the machine may have been created")
 
 
 def test_a_closed_terminal_leaves_a_deferred_chat(asleep):

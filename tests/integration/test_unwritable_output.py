@@ -171,6 +171,15 @@ def test_the_job_whose_id_is_lost_is_named(shared, tmp_path, command):
         assert cli(shared, *the_line(done).split("`")[1].split()[1:]).returncode == 0
 
 
+@pytest.mark.parametrize("command", ["jobs tail {job}", "jobs tail {job} --json", "exec logs -f {execution}", "exec logs -f --json {execution}"])
+def test_what_has_ended_does_not_go_on(shared, tmp_path, command):
+    for lose, code in ((on_full_disk, FAILED), (into_closed_pipe, PIPE_CLOSED)):
+        words = words_of(shared, tmp_path, command)
+        done = lose(shared, words)
+        job = next(word for word in words if "-" in word.lstrip("-"))
+        assert done.returncode == code and the_line(done).endswith(f"; {job} has ended: succeeded"), done.stderr
+
+
 @pytest.mark.parametrize("options", ["", "--json"])
 def test_logs_into_a_closed_pipe_end_like_a_following_command(shared, tmp_path, options):
     done = into_closed_pipe(shared, words_of(shared, tmp_path, f"exec logs {options} {{execution}}"))

@@ -23,6 +23,10 @@ constexpr float kHeadOfBoxes = 2.5F;  // from a head to the first box of its col
 constexpr float kBoxesDiffer = 0.25F;  // by which two boxes of a table differ
 constexpr float kBoxesInLine = 0.3F;   // between their middles
 constexpr float kSpelledBoxes = 0.6F;  // boxes closer than this are for the letters of one word
+constexpr float kBelowMost = 6;        // between two boxes of a column
+constexpr float kMarksNear = 15;       // the marks of a chart have others within this distance
+
+constexpr std::size_t kMarksOfChart = 4;
 
 constexpr std::size_t kCellsOfPageMost = 3000;  // more boxes are a drawing
 
@@ -81,9 +85,17 @@ bool are_same_size(const Box& one, const Box& other) {
          std::abs(one.height() - other.height()) < kBoxesDiffer * one.height();
 }
 
+bool are_in_line(const Box& one, const Box& other) {
+  return std::abs(one.middle_y() - other.middle_y()) <= kBoxesInLine * one.height();
+}
+
+bool are_in_column(const Box& one, const Box& other) {
+  return std::abs(one.middle_x() - other.middle_x()) < kBoxesInLine * one.width();
+}
+
 // The distance of two boxes on one line; infinite: they are not.
 float gap_on_line(const Box& one, const Box& other) {
-  if (std::abs(one.middle_y() - other.middle_y()) > kBoxesInLine * one.height()) return INFINITY;
+  if (!are_in_line(one, other)) return INFINITY;
   return std::max(one.x0, other.x0) - std::min(one.x1, other.x1);
 }
 
@@ -99,19 +111,58 @@ bool is_named(const Box& box, const std::vector<Word>& words) {
   });
 }
 
+bool are_near(const Box& one, const Box& other) {
+  return std::abs(one.middle_x() - other.middle_x()) < kMarksNear * one.width() &&
+         std::abs(one.middle_y() - other.middle_y()) < kMarksNear * one.height();
+}
+
+// Whether a box is a mark of a chart: most boxes around it that have no text are neither in its line, nor in
+// its column, nor at the corner of a rectangle with others that are.
+bool is_mark_of_chart(std::size_t i, const std::vector<CheckBox>& boxes,
+                      const std::vector<const Word*>& texts) {
+  const Box& box = boxes[i].box;
+  std::vector<const Box*> line, column;
+  std::vector<std::size_t> others;
+  for (std::size_t k = 0; k < boxes.size(); ++k) {
+    const Box& other = boxes[k].box;
+    if (i == k || !are_same_size(box, other) || !are_near(box, other)) continue;
+    if (are_in_line(box, other)) {
+      line.push_back(&other);
+    } else if (are_in_column(box, other)) {
+      column.push_back(&other);
+    } else {
+      others.push_back(k);
+    }
+  }
+  std::size_t regular = line.size() + column.size(), askew = 0;
+  for (const std::size_t k : others) {
+    const Box& other = boxes[k].box;
+    const bool is_corner =
+        std::ranges::any_of(line, [&](const Box* each) { return are_in_column(*each, other); }) ||
+        std::ranges::any_of(column, [&](const Box* each) { return are_in_line(*each, other); });
+    if (is_corner) {
+      ++regular;
+    } else if (texts[k] == nullptr && !boxes[k].button) {
+      ++askew;
+    }
+  }
+  return askew > regular;
+}
+
 // Whether the boxes are cells of a table: they share a line or a column with each other, and one of the two
-// is named.
-std::vector<bool> are_cells(const std::vector<CheckBox>& boxes, const std::vector<Word>& words) {
+// is named. `marks`: of charts.
+std::vector<bool> are_cells(const std::vector<CheckBox>& boxes, const std::vector<bool>& marks,
+                            const std::vector<Word>& words) {
   std::vector<bool> named, cells(boxes.size(), false);
-  if (boxes.size() > kCellsOfPageMost) return cells;
   for (const CheckBox& each : boxes) named.push_back(is_named(each.box, words));
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     const Box& box = boxes[i].box;
-    for (std::size_t k = 0; k < boxes.size(); ++k) {
+    for (std::size_t k = 0; k < boxes.size() && !marks[i]; ++k) {
       const Box& other = boxes[k].box;
       if (i == k || !are_same_size(box, other)) continue;
       const float gap = gap_on_line(box, other);
-      const bool below = std::abs(box.middle_x() - other.middle_x()) < kBoxesInLine * box.width();
+      const bool below = are_in_column(box, other) &&
+                         std::abs(box.middle_y() - other.middle_y()) < kBelowMost * box.height();
       if ((below || std::isfinite(gap)) && (named[i] || named[k])) cells[i] = true;
       if (gap > kSpelledBoxes * box.width()) continue;
       cells[i] = false;
@@ -119,6 +170,29 @@ std::vector<bool> are_cells(const std::vector<CheckBox>& boxes, const std::vecto
     }
   }
   return cells;
+}
+
+// Which boxes to write, of those with a text beside them and those without.
+std::vector<bool> boxes_to_write(const std::vector<CheckBox>& boxes, const std::vector<const Word*>& texts,
+                                 const std::vector<Word>& words) {
+  std::vector<bool> written(boxes.size(), false), marks(boxes.size(), false);
+  const bool is_drawing = boxes.size() > kCellsOfPageMost;
+  for (std::size_t i = 0; i < boxes.size() && !is_drawing; ++i)
+    marks[i] = texts[i] == nullptr && !boxes[i].button && is_mark_of_chart(i, boxes, texts);
+  if (!is_drawing) written = are_cells(boxes, marks, words);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    if (boxes[i].button) written[i] = true;
+    if (boxes[i].button || texts[i] == nullptr) continue;
+    // The legend of a chart has one of its marks beside each name.
+    std::size_t like_it = 0, with_text = 0;
+    for (std::size_t k = 0; k < boxes.size() && !is_drawing; ++k) {
+      if (!are_same_size(boxes[i].box, boxes[k].box)) continue;
+      like_it += marks[k] ? 1 : 0;
+      with_text += texts[k] != nullptr ? 1 : 0;
+    }
+    written[i] = like_it < std::max(kMarksOfChart, with_text);
+  }
+  return written;
 }
 
 // The word of a box without a text beside it: as high as the text of its line, or as the letters of the page.
@@ -178,12 +252,14 @@ void add_check_boxes(std::vector<CheckBox> boxes, PageText& page) {
   take_signs(boxes, page);
   if (boxes.empty()) return;
   std::vector<Word> added;
-  const std::vector<bool> cells = are_cells(boxes, page.words);
+  std::vector<const Word*> texts;
+  for (const CheckBox& each : boxes) texts.push_back(text_beside(each.box, page));
+  const std::vector<bool> written = boxes_to_write(boxes, texts, page.words);
   const float letters = letters_beside(page, boxes.front().box);
   for (std::size_t i = 0; i < boxes.size(); ++i) {
+    if (!written[i]) continue;
     const CheckBox& each = boxes[i];
-    const Word* text = text_beside(each.box, page);
-    if (text == nullptr && !each.button && !cells[i]) continue;
+    const Word* text = texts[i];
     Word word = text != nullptr ? word_beside(each.box, *text) : word_of_cell(each.box, page.words, letters);
     word.text = each.ticked ? kTickedBox : kEmptyBox;
     added.push_back(std::move(word));

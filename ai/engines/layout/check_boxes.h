@@ -14,7 +14,8 @@ struct CheckBox {
 };
 
 // Adds boxes as words "☐" and "☑": buttons, boxes beside a word, and boxes that are the cells of a table,
-// which share a line or a column with each other. Other drawn boxes are left out. A sign inside of a box,
+// which share a line or a column with each other. Other drawn boxes are left out, and so are the marks of a
+// chart, which are scattered, with those of its legend. A sign inside of a box,
 // such as "x", ticks it and is no word any more; around other text it is a frame. `boxes`: in the units of
 // the page.
 void add_check_boxes(std::vector<CheckBox> boxes, PageText& page);

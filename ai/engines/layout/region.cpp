@@ -49,10 +49,6 @@ RegionReader::RegionReader(const PageMetrics& metrics, std::vector<Row> rows, fl
       return word->figure ? text.find("\\*") != std::string::npos : text.size() > 1 && text.ends_with('*');
     });
   });
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (begins_with_asterisk(i)) asterisks_.push_back(row(i).box.x0);
-  }
-  std::ranges::sort(asterisks_);
 }
 
 std::vector<Block> RegionReader::read() {
@@ -345,7 +341,8 @@ namespace {
 
 constexpr float kBulletGap = 0.6F;
 constexpr float kNumberGap = 0.5F;
-constexpr std::size_t kItemRowsMax = 8;  // rows of an item within which its neighbours are searched
+constexpr std::size_t kItemRowsMax = 8;   // rows of an item within which its neighbours are searched
+constexpr std::size_t kListRowsMax = 30;  // between two asterisks
 
 std::string text_from(const Row& row, std::size_t first) {
   Row rest{row.box, row.height, {row.words.begin() + static_cast<std::ptrdiff_t>(first), row.words.end()}};
@@ -366,14 +363,32 @@ bool RegionReader::begins_with_asterisk(std::size_t i) const {
   return !row(i).figure() && row(i).words[0]->text == "*";
 }
 
+// Whether a row between two asterisks belongs to the item of the first one.
+bool RegionReader::is_within_list(std::size_t i, float marker_x) const {
+  if (begins_with_asterisk(i) || item_goes_on(i, marker_x)) return true;
+  const bool is_text = !row(i).figure() && !heading(i) && entry_rows(i) == 0 && !lone_page_number(i) &&
+                       table_at(rows_, i, metrics_.letters).rows == 0;
+  return is_text && row(i).box.x0 > marker_x + kIndent / 2 * metrics_.letters;  // another paragraph of it
+}
+
 // Whether the row is a note to a word that ends with an asterisk, and no item among others: no other row
-// begins with an asterisk at the same place.
+// begins with an asterisk at the same place, with nothing but items between them.
 bool RegionReader::is_note_mark(std::size_t i) const {
   if (!has_asterisk_ || !begins_with_asterisk(i)) return false;
-  const float near = kSamePlace * metrics_.letters, x = row(i).box.x0;
-  const auto from = std::ranges::lower_bound(asterisks_, x - near),
-             to = std::ranges::upper_bound(asterisks_, x + near);
-  return to - from < 2;
+  const float x = row(i).box.x0;
+  const auto is_item = [&](std::size_t k) {
+    return begins_with_asterisk(k) && std::abs(row(k).box.x0 - x) < kSamePlace * metrics_.letters;
+  };
+  const std::size_t end = std::min(rows_.size(), i + kListRowsMax);
+  for (std::size_t k = i + 1; k < end; ++k) {
+    if (is_item(k)) return false;
+    if (!is_within_list(k, x)) break;
+  }
+  for (std::size_t k = i; k > 0 && k + kListRowsMax > i; --k) {
+    if (is_item(k - 1)) return false;
+    if (!is_within_list(k - 1, x)) break;
+  }
+  return true;
 }
 
 std::optional<std::string> RegionReader::item_marker(std::size_t i) const {

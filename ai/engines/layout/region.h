@@ -71,6 +71,7 @@ class RegionReader {
   int heading_level(std::size_t i) const;
   bool heading_goes_on(std::size_t i) const;
   bool begins_with_asterisk(std::size_t i) const;
+  bool is_within_list(std::size_t i, float marker_x) const;
   bool is_note_mark(std::size_t i) const;
   std::optional<std::string> item_marker(std::size_t i) const;
   bool marked_like_neighbour(std::size_t i) const;
@@ -95,8 +96,7 @@ class RegionReader {
   Box box_;
   float right_edge_;
   bool first_on_page_;
-  bool has_asterisk_ = false;     // at the end of a word: notes begin with one
-  std::vector<float> asterisks_;  // where the rows begin that begin with one, in ascending order
+  bool has_asterisk_ = false;  // at the end of a word: notes begin with one
   std::size_t next_ = 0;
   std::vector<float> list_indents_;
   std::vector<Block> blocks_;

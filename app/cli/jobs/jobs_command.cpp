@@ -141,10 +141,10 @@ int jobs_tail(const std::string& job, ClientOptions options) {
   std::string end;
   JobHistory history;
   std::optional<CutOff> cut_off;
+  const std::string path = "/v1/jobs/" + percent_encoded(job);
   for (int tries = 0; tries < kReconnectsMax; ++tries) {
     const auto answer = client.stream(
-        "/v1/jobs/" + percent_encoded(job) + "/events", last,
-        [&](std::string_view id, std::string_view event, std::string_view data) {
+        path + "/events", last, [&](std::string_view id, std::string_view event, std::string_view data) {
           if (event == "ping") return true;
           std::from_chars(id.data(), id.data() + id.size(), last);
           tries = 0;
@@ -153,15 +153,16 @@ int jobs_tail(const std::string& job, ClientOptions options) {
               (as_json ? std::string(data) : history.text(json::parse(data, nullptr, false))) + "\n");
           return !cut_off;
         });
-    const bool is_end = end == "succeeded" || end == "failed" || end == "cancelled" || end == "expired";
-    if (is_end) return end == "succeeded" ? kOk : kFailed;
+    if (!cut_off && is_end(end)) return end == "succeeded" ? kOk : kFailed;
     if (answer.reply.status == 204) return kOk;
     if (!cut_off && answer.error.exit_code != kInterrupted) {
       if (!answer.ok && !answer.error.transient) return fail(answer.error);
       if (!interrupt.wait(kReconnectAfter)) continue;
     }
+    const auto ended = cut_off ? ended_text(client, path, job) : std::nullopt;
     if (!cut_off) cut_off = cut_off_by(interrupt);
-    if (cut_off) return fail_cut_off(*cut_off, goes_on_text({job}, gateway_options(client.options())));
+    if (cut_off)
+      return fail_cut_off(*cut_off, ended ? *ended : goes_on_text({job}, gateway_options(client.options())));
     return kInterrupted;
   }
   return fail({kNoConnection, 0, {}, "the connection was lost and could not be restored", {}, true});

@@ -47,13 +47,17 @@ void print_left(const ExecutionOutcome& end, const std::string& id, const Client
   }
 }
 
-// Our side has ended while the execution goes on: cancels it if that was requested, and says what happens
-// to it.
-void print_cut_off(Client& client, const ExecutionOutcome& end, bool cancels, const std::string& path,
-                   const std::string& id) {
+// Our side has ended before the execution, or before its last output was written: cancels the execution if
+// that was requested and it has not ended, and says what happens to it. After a hang-up nobody waits for an
+// answer about its end.
+int print_cut_off(Client& client, const ExecutionOutcome& end, bool cancels, const std::string& path,
+                  const std::string& id) {
+  const bool may_have_ended = !end.cancelling && (cancels || end.failure != kHungUp);
+  if (const auto text = may_have_ended ? ended_text(client, path, id) : std::nullopt)
+    return fail_cut_off(*end.cut_off, *text);
   const bool cancelled = end.cancelling || (cancels && client.request("DELETE", path).ok);
-  fail_cut_off(*end.cut_off, cancelled ? id + " is being cancelled"
-                                       : goes_on_text({id}, gateway_options(client.options())));
+  return fail_cut_off(*end.cut_off, cancelled ? id + " is being cancelled"
+                                              : goes_on_text({id}, gateway_options(client.options())));
 }
 
 // Prints how the execution ended if the exit code does not say all of it.
@@ -187,7 +191,7 @@ int exec_run(const ExecRequest& request, ClientOptions options) {
   const std::string path = machine_path(machine.id) + "/" + id;
   const ExecutionOutcome end = follow_with_retries(path, answer.json->value("status", ""),
                                                    answer.json->value("run_at", ""), id, options, interrupt);
-  if (end.cut_off) print_cut_off(client, end, request.kill_on_disconnect, path, id);
+  if (end.cut_off) return print_cut_off(client, end, request.kill_on_disconnect, path, id);
   const int exit_code = ended(end, request.exit_status, id, options);
   if (!end.status.empty()) print_more(client, path, id, request.machine);
   return exit_code;
@@ -206,8 +210,7 @@ int exec_logs(const ExecLogsRequest& request, ClientOptions options) {
     return printed;
   }
   const ExecutionOutcome end = follow(path, options, interrupt, OnInterrupt::kLeave, {});
-  if (end.cut_off)
-    return fail_cut_off(*end.cut_off, goes_on_text({request.execution}, gateway_options(options)));
+  if (end.cut_off) return print_cut_off(client, end, false, path, request.execution);
   const int exit_code = ended(end, false, request.execution, options);
   if (!end.status.empty()) print_more(client, path, request.execution, request.machine);
   return exit_code;

@@ -64,7 +64,7 @@ class Follower {
     const bool written =
         client_.options().json ? write_output(event.dump() + '\n', stdout) : print_event(event);
     const int why = errno;
-    if (is_end(status)) {
+    if (is_end(status) && (written || !client_.options().json)) {
       note_end(event);
     } else if (!written) {
       end_.cut_off = output_cut_off(why);
@@ -124,10 +124,6 @@ class Follower {
 };
 
 }  // namespace
-
-bool is_end(std::string_view status) {
-  return status == "succeeded" || status == "failed" || status == "cancelled" || status == "expired";
-}
 
 bool print_event(const json& event) {
   const std::string type = event.value("type", "");

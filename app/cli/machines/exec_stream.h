@@ -18,9 +18,6 @@ class Interrupt;
 // …". False: it cannot be written; errno says why.
 [[nodiscard]] bool print_event(const nlohmann::json& event);
 
-// True if an execution with this API status has ended.
-bool is_end(std::string_view status);
-
 // How an execution ended, according to its last event.
 struct ExecutionOutcome {
   std::string status{};  // empty: not known, `failure` says why
@@ -30,7 +27,7 @@ struct ExecutionOutcome {
   int failure = kOk;                // an ExitCode: the reason why there is no status
   bool interrupted = false;         // Ctrl-C has requested its cancellation
   bool cancelling = false;          // the gateway has accepted the cancellation
-  std::optional<CutOff> cut_off{};  // why our side ended while the execution went on
+  std::optional<CutOff> cut_off{};  // why our side ended before it, or before its end was written
 };
 
 // What Ctrl-C does while an execution is followed. kCancel: requests its cancellation and keeps following

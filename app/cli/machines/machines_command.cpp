@@ -308,6 +308,11 @@ int machines_create(const MachineArguments& arguments, const MachineWait& wait_o
   Client client(std::move(options), wait.interrupt ? &*wait.interrupt : nullptr);
   const auto answer =
       client.request("POST", "/v1/machines", local_json(body_of(arguments)), fresh_key_header());
+  if (answer.error.exit_code == kInterrupted) {
+    const auto cut_off = cut_off_by(*wait.interrupt);
+    constexpr const char* kPerhaps = "the machine may have been created";
+    return cut_off ? fail_cut_off(*cut_off, kPerhaps) : fail(kPerhaps, kInterrupted);
+  }
   if (!answer.ok) return fail(answer.error);
   json machine = *answer.json;
   const std::string id = machine.value("machine_id", ""), left = "the machine " + id + " was created";

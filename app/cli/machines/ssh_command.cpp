@@ -139,6 +139,8 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kWheelTurn{100};
 constexpr std::chrono::seconds kWorkerWait{5};
+constexpr const char *kNotOpen = " was not opened", *kClosed = " is closed",
+                     *kPerhapsOpen = " may have been opened; it ends by itself";
 constexpr int kLostAnswersMax = 30;  // lost responses in a row while the machine wakes
 constexpr const char* kKeyName = "id";
 constexpr const char* kCertificateName = "id-cert.pub";
@@ -155,8 +157,9 @@ std::string status_of(const json& session) { return session.value("status", "");
 // An SSH session at the gateway, from its creation to its end.
 class Session {
  public:
-  Session(Client& client, Interrupt& interrupt, const std::string& machine)
-      : client_(client), interrupt_(interrupt), path_("/v1/machines/" + machine + "/ssh") {}
+  // `left`: what is true of the session if our side is cut off, after "the session with NAME".
+  Session(Client& client, Interrupt& interrupt, const std::string& machine, std::string& left)
+      : client_(client), interrupt_(interrupt), path_("/v1/machines/" + machine + "/ssh"), left_(left) {}
   ~Session() { close(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -164,12 +167,20 @@ class Session {
   // Creates the session and waits until a login is possible. Otherwise returns an exit code, with the reason
   // on stderr.
   int open(const std::string& public_key, WaitingLine& line) {
-    answer_ = client_.request("POST", path_, json{{"public_key", public_key}}.dump(), fresh_key_header());
-    if (!answer_.ok) return fail(answer_.error);
+    const std::string body = json{{"public_key", public_key}}.dump();
+    const Client::Headers key = fresh_key_header();
+    answer_ = client_.request("POST", path_, body, key);
+    const bool is_interrupted = answer_.error.exit_code == kInterrupted;
+    if (is_interrupted) {  // the session may exist: the same key gets it, so that it can be closed
+      left_ = kPerhapsOpen;
+      answer_ = client_.request("POST", path_, body, key);
+    }
+    if (!answer_.ok) return is_interrupted ? int{kInterrupted} : fail(answer_.error);
     const std::string id = answer_.json->value("session_id", "");
     if (id.empty()) return fail(client_.no_gateway("its session has no `session_id`"));
     path_ += "/" + percent_encoded(id);
     is_open_ = true;
+    if (is_interrupted) return kInterrupted;
     while (status_of(*answer_.json) == "wake_in_progress") {
       if (const int code = ask_again(line); code != kOk) return code;
     }
@@ -229,12 +240,14 @@ class Session {
     if (!is_open_) return;
     const auto answer = client_.request("DELETE", path_, {}, fresh_key_header());
     const bool gone = answer.ok || answer.error.exit_code == kNotFound;
-    if (!gone) fail("the session was not closed: " + answer.error.message + "; it ends by itself");
+    left_ = gone ? kClosed : " was not closed: " + answer.error.message + "; it ends by itself";
+    if (!gone && !cut_off_by(interrupt_)) fail("the session" + left_);
   }
 
   Client& client_;
   Interrupt& interrupt_;
   std::string path_;  // API path: of the machine's sessions; once the session exists, its own
+  std::string& left_;
   Client::Response answer_;
   Backoff pauses_;
   const Steady::time_point begun_ = Steady::now();
@@ -277,14 +290,15 @@ base::Result<std::string> make_key(Foreground& foreground, const Tools& tools) {
   return line;
 }
 
+// `left`: as in Session.
 int log_in(const SshArguments& request, const Tools& tools, ClientOptions options, Interrupt& interrupt,
-           Foreground& foreground) {
+           Foreground& foreground, std::string& left) {
   const auto public_key = make_key(foreground, tools);
   if (!public_key) return fail(public_key.error().message);
   Client client(std::move(options), &interrupt);
   const FoundMachine machine = find_machine(client, request.machine);
   if (machine.exit_code != kOk) return machine.exit_code;
-  Session session(client, interrupt, machine.id);
+  Session session(client, interrupt, machine.id, left);
   WaitingLine line("waking " + request.machine + "…", client.options().quiet);
   if (const int code = session.open(*public_key, line); code != kOk) return code;
   const auto login = login_of(session.reply());
@@ -310,9 +324,10 @@ int run_ssh(const SshArguments& request, ClientOptions options) {
   if (!folder) return fail(folder.error().message);
   SshFiles files{folder->path(kKeyName), folder->path(kCertificateName), folder->path(kHostsName)};
   const Tools tools{*ssh, *keygen, *std::move(folder), std::move(files)};
-  const int code = log_in(request, tools, std::move(options), interrupt, foreground);
+  std::string left = kNotOpen;
+  const int code = log_in(request, tools, std::move(options), interrupt, foreground, left);
   const auto cut_off = code == kInterrupted ? cut_off_by(interrupt) : std::nullopt;
-  return cut_off ? fail_cut_off(*cut_off, "the session with " + request.machine + " is closed") : code;
+  return cut_off ? fail_cut_off(*cut_off, "the session with " + request.machine + left) : code;
 }
 
 }  // namespace millrace::cli

@@ -66,6 +66,38 @@ TEST(CheckBoxes, InTheCellsOfATableTheyStay) {
             "| I would come again | [ ] | [x] | [ ] | [ ] | [ ] |");
 }
 
+// Two columns of prose, and in the first one a chart of two series of open circles with a legend.
+TEST(CheckBoxes, TheMarksOfAChartSayNothing) {
+  Sheet sheet;
+  for (int i = 0; i < 24; ++i)
+    sheet.put(320, 100 + 14 * static_cast<float>(i), "prose of the other column of the paper");
+  for (int i = 0; i < 5; ++i)
+    sheet.put(50, 150 + 30 * static_cast<float>(i), "0." + std::to_string(8 - 2 * i));
+  sheet.put(110, 130, "first series").put(220, 130, "second series");
+  std::vector<CheckBox> boxes{{{96, 133, 102, 139}}, {{206, 133, 212, 139}}};
+  for (int i = 0; i < 9; ++i) {
+    const float x = 80 + 22 * static_cast<float>(i), at = static_cast<float>(i);
+    const float first = 270 - 2.2F * at * at, second = 190 + 60 / (1 + at);
+    boxes.push_back({{x, first, x + 6, first + 6}});
+    boxes.push_back({{x, second, x + 6, second + 6}});
+  }
+  const std::string text = with_boxes(sheet, boxes);
+  EXPECT_EQ(text.find("[ ]"), std::string::npos) << text;
+}
+
+TEST(CheckBoxes, AColumnOfBoxesFarFromTheirTextStays) {
+  Sheet sheet;
+  std::vector<CheckBox> boxes;
+  float y = 100;
+  for (const std::string meal : {"A meal without meat", "A meal for children", "No meal"}) {
+    sheet.put(50, y, meal);
+    boxes.push_back({{300, y, 309, y + 9}});
+    y += 20;
+  }
+  const std::string text = with_boxes(sheet, boxes);
+  EXPECT_NE(text.find("[ ]  \n[ ]  \n[ ]"), std::string::npos) << text;
+}
+
 TEST(CheckBoxes, BelowTheirHeadsTheyStay) {
   Sheet sheet;
   sheet.put(50, 100, "Yes").put(150, 100, "No");

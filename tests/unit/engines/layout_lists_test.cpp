@@ -92,6 +92,16 @@ TEST(LayoutLists, AsterisksApartFromEachOtherAreBulletsBesideAWordThatEndsInOne)
       << sheet.markdown();
 }
 
+TEST(LayoutLists, AsterisksOfItemsOfManyRowsAreBulletsBesideAWordThatEndsInOne) {
+  Sheet sheet;
+  sheet.lines(50, 100, {"The wheel* turns by day and by night, and the stone never rests."});
+  sheet.put(50, 140, "* flour of wheat, which is").put(62, 153, "ground by day");
+  sheet.put(62, 180, "and also by night").put(50, 206, "* flour of rye");
+  EXPECT_NE(sheet.markdown().find("- flour of wheat, which is ground by day"), std::string::npos)
+      << sheet.markdown();
+  EXPECT_NE(sheet.markdown().find("- flour of rye"), std::string::npos) << sheet.markdown();
+}
+
 TEST(LayoutLists, MarksThatStandBelowEachOtherAreBulletsWithoutAGap) {
   Sheet sheet(true);
   sheet.lines(50, 100, {"« first of them", ". second of them", "* third of them"});

@@ -409,5 +409,25 @@ TEST(LayoutTables, ANoteWithAnAsteriskIsNoItem) {
   EXPECT_NE(list.markdown().find("\n- not on Sundays"), std::string::npos) << list.markdown();
 }
 
+// Of two tables, or of two paragraphs.
+TEST(LayoutTables, TwoNotesAtOnePlaceAreNoItemsOfOneList) {
+  Sheet tables;
+  for (const float y : {100.F, 240.F}) {
+    tables.put(50, y, "Wheel").put(150, y, "9.50*").put(250, y, "red");
+    tables.put(50, y + 16, "Stone").put(150, y + 16, "7.25*").put(250, y + 16, "gray");
+    tables.put(50, y + 32, "Sieve").put(150, y + 32, "3.10*").put(250, y + 32, "blue");
+    tables.put(50, y + 60, "* plus VAT");
+  }
+  EXPECT_EQ(tables.markdown().find("- plus VAT"), std::string::npos) << tables.markdown();
+  EXPECT_NE(tables.markdown().find("* plus VAT"), std::string::npos) << tables.markdown();
+  Sheet prose;
+  for (const float y : {100.F, 240.F}) {
+    prose.lines(50, y,
+                {"The wheel* turns by day and by night, and the stone never rests.", "It grinds all day."});
+    prose.put(50, y + 60, "* not on Sundays");
+  }
+  EXPECT_EQ(prose.markdown().find("- not"), std::string::npos) << prose.markdown();
+}
+
 }  // namespace
 }  // namespace millrace::engines

@@ -104,6 +104,19 @@ TEST(ContentRules, ALightBackgroundDoesNotTickABox) {
   EXPECT_TRUE(boxes_in("0.4 g 10 20 12 12 re B").empty()) << "filled";
 }
 
+TEST(ContentRules, SquaresOfSeveralColoursAreTheLegendOfAChart) {
+  for (const std::string content :
+       {"0.8 0.9 1 rg 10 20 12 12 re B 1 0.9 0.8 rg 10 40 12 12 re B",
+        "0.8 0.9 1 rg 10 20 12 12 re f 10 20 12 12 re S 1 0.9 0.8 rg 10 40 12 12 re f 10 40 12 12 re S",
+        "0.8 0.9 1 rg 10 20 12 12 re B 0 0.2 0.6 rg 10 40 12 12 re B",
+        "0.8 0.9 1 rg 10 20 12 12 re B 0 0.2 0.6 rg 10 40 12 12 re f"}) {
+    EXPECT_TRUE(boxes_in(content).empty()) << content;
+  }
+  const std::string form = "0.8 0.9 1 rg 10 20 12 12 re B 10 40 12 12 re B 10 60 12 12 re S ";
+  EXPECT_EQ(boxes_in(form).size(), 3U);
+  EXPECT_EQ(boxes_in(form + "1 g 10 80 12 12 re B 0 g 10 20 12 12 re f 0.4 g 100 20 6 6 re f").size(), 4U);
+}
+
 TEST(ContentRules, OtherShapesAreNoBoxes) {
   for (const std::string content :
        {"10 20 12 12 re f", "10 20 30 30 re S", "10 20 3 3 re S", "10 20 24 8 re S", "10 20 12 12 re n",

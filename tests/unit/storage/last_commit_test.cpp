@@ -303,10 +303,62 @@ TEST_F(RestoredUnderItsLog, ACopyOfTheWholeDirectoryIsNot) {
   EXPECT_EQ(store->stats().commits_missing, 0);
 }
 
+// A disk that damaged one page, although the database was never restored.
+TEST_F(RestoredUnderItsLog, ADamagedPageIsRepairedByTheLogAsTheErrorSays) {
+  const std::string log = text_of(log_);
+  const auto page = static_cast<unsigned char>(log[kLogHeader + 3]);  // of the first frame
+  change_byte(data_.database, std::int64_t{page} * kPageBytes - 100);
+  const std::string error = error_of_start(without_checkpoints(dir_.str()));
+  EXPECT_NE(error.find("its page " + std::to_string(page) + " is none"), std::string::npos) << error;
+  const std::size_t begin = error.find("'PRAGMA ");
+  ASSERT_NE(begin, std::string::npos) << error;
+  const std::string sql = error.substr(begin + 1, error.find('\'', begin + 1) - begin - 1);
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(data_.database.c_str(), &db), SQLITE_OK);
+  std::string last;
+  const auto keep_last = [](void* to, int, char** values, char**) {
+    *static_cast<std::string*>(to) = values[0];
+    return 0;
+  };
+  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), keep_last, &last, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+  EXPECT_EQ(last, "ok");
+  EXPECT_EQ(start(), (Start{2 * (kCopied + kMore), 0}));
+}
+
 // Killed in a checkpoint, which has written some pages of later commits.
 TEST_F(RestoredUnderItsLog, PagesOfLaterCommitsAreNotOfAnotherDatabase) {
   copy_part(data_.database, 0.5);
   EXPECT_EQ(start(), (Start{2 * (kCopied + kMore), 0}));
+}
+
+// A checkpoint was killed, the log was cut off, and the start that noticed it was killed before its end.
+class CutOffInACheckpoint : public RestoredUnderItsLog {
+ protected:
+  void SetUp() override {
+    RestoredUnderItsLog::SetUp();
+    copy_part(data_.database, 1);
+    written_ = read_log(log_)->commits;
+    change_byte(log_, in_commit_from_end(0));
+    ASSERT_EQ(noted_by_a_killed_start(), 1);
+  }
+  std::int64_t noted_by_a_killed_start() {
+    LastCommit last(data_.locks);
+    const auto found = report_and_set_aside(data_, last, base::SystemClock().wall(), true);
+    EXPECT_TRUE(found) << found.error().message;
+    return missing_commits_noted(data_);
+  }
+};
+
+TEST_F(CutOffInACheckpoint, PagesOfMissingCommitsAreNotOfAnotherDatabase) {
+  EXPECT_EQ(error_of_start(without_checkpoints(dir_.str())), "");
+  EXPECT_EQ(error_of_start(without_checkpoints(dir_.str())), "");
+  EXPECT_EQ(missing_commits_noted(data_), 1);
+}
+
+TEST_F(CutOffInACheckpoint, ASecondLossIsCountedByItself) {
+  change_byte(log_, in_commit_from_end(2));
+  EXPECT_EQ(noted_by_a_killed_start(), 3) << "two more of them";
 }
 
 TEST(PageOfOtherDatabase, IsNoneThatAnInterruptedCheckpointHasWrittenInPart) {

@@ -23,6 +23,7 @@ constexpr float kTickMin = 2;
 constexpr float kDotMax = 6;
 constexpr std::size_t kCurvesOfCircle = 4;
 constexpr std::size_t kPiecesMost = 20'000;
+constexpr std::size_t kFillsMost = 2000;
 constexpr std::size_t kPointsMost = 10'000;  // of a path
 constexpr std::size_t kSavedMost = 64;       // nested graphics states
 constexpr std::size_t kOperandsMost = 32;
@@ -128,6 +129,7 @@ struct State {
   float line_width = 1;
   bool strokes_are_white = false;
   bool fills_are_white = false, fills_are_light = false;
+  std::vector<float> fill;  // its colour, as the operands say
 };
 
 // Lines that are connected to each other; `straight[i]`: point i is reached by a straight line.
@@ -287,6 +289,7 @@ class ContentReader::Reading {
   void set_fill(bool gray) {
     state_.fills_are_white = white(gray);
     state_.fills_are_light = brightness(gray) >= kLightFrom;
+    state_.fill = operands_;
   }
 
   void restore() {
@@ -375,7 +378,10 @@ class ContentReader::Reading {
     const Box box = around(part.points);
     if (!std::isfinite(box.width() + box.height()) || std::max(box.width(), box.height()) > kBoxMax) return;
     const bool light = filled && !stroked && state_.fills_are_light;
-    const bool hollow = stroked && (!filled || state_.fills_are_light) && is_box_to_tick(part, box);
+    const bool is_box = is_box_to_tick(part, box);
+    const bool hollow = stroked && (!filled || state_.fills_are_light) && is_box;
+    if (filled && is_box && reader_.fills_.size() < kFillsMost)
+      reader_.fills_.push_back({box, state_.fill, state_.fills_are_light});
     std::vector<Box>& all = hollow ? reader_.hollow_ : light ? reader_.light_ : reader_.painted_;
     if (all.size() > kPiecesMost || std::min(box.width(), box.height()) < kTickMin) return;
     all.push_back(box);
@@ -452,8 +458,19 @@ std::vector<Box> ContentReader::dots() const {
   return found;
 }
 
+// Whether a square is filled, and another of its size with another colour.
+bool ContentReader::has_other_colours(const Box& box, const std::vector<Fill>& fills) {
+  const auto own = std::ranges::find_if(fills, [&](const Fill& fill) { return are_same(fill.box, box); });
+  return own != fills.end() && std::ranges::any_of(fills, [&](const Fill& other) {
+           return other.colour != own->colour && !are_same(other.box, box) &&
+                  std::abs(other.box.width() - box.width()) < kSameBox &&
+                  std::abs(other.box.height() - box.height()) < kSameBox;
+         });
+}
+
 std::vector<CheckBox> ContentReader::take_check_boxes() {
   const std::vector<Box> hollow = std::exchange(hollow_, {}), painted = std::exchange(painted_, {});
+  std::vector<Fill> fills = std::exchange(fills_, {});
   light_.clear();
   std::vector<Box> boxes;
   for (const Box& box : hollow) {
@@ -461,10 +478,14 @@ std::vector<CheckBox> ContentReader::take_check_boxes() {
     if (std::ranges::none_of(boxes, [&](const Box& other) { return are_same(box, other); }))
       boxes.push_back(box);
   }
+  std::erase_if(fills, [&](const Fill& fill) {  // it ticks a box
+    return !fill.is_light &&
+           std::ranges::any_of(boxes, [&](const Box& box) { return is_within(fill.box, box); });
+  });
   std::vector<CheckBox> found;
   for (const Box& box : boxes) {
     const auto beside = [&](const Box& other) { return &other != &box && touch_each_other(box, other); };
-    if (std::ranges::any_of(boxes, beside)) continue;
+    if (std::ranges::any_of(boxes, beside) || has_other_colours(box, fills)) continue;
     found.push_back(
         {box, std::ranges::any_of(painted, [&](const Box& mark) { return is_within(mark, box); })});
   }

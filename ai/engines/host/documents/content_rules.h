@@ -28,7 +28,8 @@ class ContentReader {
   // than kRulesMost, so the page is a drawing.
   Rules take();
   // The squares and circles of all content, ticked if something dark is painted in them. None: there are more
-  // than kShapesMost, or they touch each other: a drawing, or boxes for single letters.
+  // than kShapesMost, or they touch each other: a drawing, or boxes for single letters. Squares of several
+  // colours are the legend of a chart.
   std::vector<CheckBox> take_check_boxes();
   // The small discs, circles and squares of all content, without those inside of boxes to tick: bullets of
   // lists, if text follows them. None: there are more than kShapesMost. Call it before take_check_boxes.
@@ -39,10 +40,18 @@ class ContentReader {
 
  private:
   class Reading;
+  struct Fill {
+    Box box;
+    std::vector<float> colour;
+    bool is_light = false;
+  };
+  static bool has_other_colours(const Box& box, const std::vector<Fill>& fills);
+
   std::size_t pieces_ = 0;
   Rules rules_;
   // Shapes of the size of a box to tick, and of what may be in it: only what is not light ticks it.
   std::vector<Box> hollow_, painted_, light_;
+  std::vector<Fill> fills_;  // of the size of a box to tick
 };
 
 }  // namespace millrace::engines::host
