@@ -122,6 +122,8 @@ net::HttpRequest Client::prepare(std::string method, const std::string& path, He
   if (!options_.key.empty()) request.headers.emplace_back("Authorization", "Bearer " + options_.key);
   request.total_timeout = std::chrono::minutes(5);
   request.stall_timeout = std::chrono::seconds(150);
+  if (interrupt_ != nullptr && interrupt_->last() != 0)  // nobody waits any more
+    request.total_timeout = request.stall_timeout = std::chrono::seconds(10);
   request.body_bytes_max = std::size_t{1} << 30;
   return request;
 }

@@ -209,7 +209,7 @@ constexpr std::ptrdiff_t kAmountRowsMin = 2;
 constexpr float kAmountRows = 0.25F;
 constexpr std::size_t kIndependentMin = 6;  // rows
 constexpr float kIndependentPitch = 1.7F;   // times the letter height
-constexpr float kExactlyBy = 0.12F;         // times the letter height
+constexpr float kExactlyBy = 0.2F;          // times the letter height
 constexpr float kIndependentMost = 0.45F;   // of the rows are at the same heights
 
 bool is_prose(const std::vector<Row>& rows, float width) {
@@ -386,6 +386,7 @@ float close_step(const std::vector<Row>& rows) {
 // or a side has wide steps beside the lines of the other one.
 bool are_independent(const std::vector<Row>& left, const std::vector<Row>& right, float letters) {
   if (std::min(left.size(), right.size()) < kIndependentMin) return false;
+  if (has_rows_of_amounts(left) || has_rows_of_amounts(right)) return false;
   if (std::max(close_step(left), close_step(right)) > kIndependentPitch * letters) return false;
   return common_heights(left, right, kExactlyBy * letters) < kIndependentMost;
 }

@@ -44,12 +44,23 @@ bool goes_on(const Box& rule, const std::vector<Box>& down) {
   });
 }
 
-bool stand_in_boxes(const Word& left, const Word& right, const std::vector<Box>& down) {
+// Whether a line across parts the boxes above and below it: the rows of a table.
+bool is_crossed(const Box& rule, const std::vector<Box>& across) {
+  const float near = rule.height() / 6;
+  return std::ranges::any_of(across, [&](const Box& other) {
+    return other.x0 < rule.middle_x() - near && other.x1 > rule.middle_x() + near &&
+           other.middle_y() > rule.y0 + near && other.middle_y() < rule.y1 - near;
+  });
+}
+
+bool stand_in_boxes(const Word& left, const Word& right, const Rules& rules) {
   const float height = left.box.height();
   if (std::fabs(left.box.middle_y() - right.box.middle_y()) > kBoxedSameRow * height) return false;
   if (right.box.middle_x() - left.box.middle_x() > kBoxedPitchMost * height) return false;
-  return std::ranges::any_of(
-      down, [&](const Box& rule) { return is_between(rule, left.box, right.box) && !goes_on(rule, down); });
+  return std::ranges::any_of(rules.down, [&](const Box& rule) {
+    return is_between(rule, left.box, right.box) && !goes_on(rule, rules.down) &&
+           !is_crossed(rule, rules.across);
+  });
 }
 
 bool is_around(const Box& box, const Word& word) {
@@ -83,7 +94,7 @@ void join_boxed_characters(const Rules& rules, std::vector<CheckBox>& boxes, Pag
   std::vector<std::vector<const Word*>> runs;
   for (const Word* word : characters) {
     const auto run = std::ranges::find_if(
-        runs, [&](const auto& each) { return stand_in_boxes(*each.back(), *word, rules.down); });
+        runs, [&](const auto& each) { return stand_in_boxes(*each.back(), *word, rules); });
     (run == runs.end() ? runs.emplace_back() : *run).push_back(word);
   }
   std::vector<Word> fields;

@@ -159,6 +159,7 @@ int section_depth(std::string_view word) {
 }
 
 bool is_time(std::string_view text) {
+  if (text.find_first_not_of("0123456789:./-") != std::string_view::npos) return false;
   const auto digits = static_cast<std::size_t>(
       std::ranges::count_if(text, [](unsigned char c) { return std::isdigit(c) != 0; }));
   const std::size_t marks = text.find_first_of(":./-") == std::string_view::npos ? 0 : text.size() - digits;

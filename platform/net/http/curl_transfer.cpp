@@ -118,8 +118,10 @@ void CurlTransfer::finish(CURLcode code) {
   if (!done) return;
   if (is_whole || stopped_by_reader_) return done(std::move(reply_));
   base::Error error = error_of(broken_ == CURLE_OK ? code : broken_);
-  error.is_unanswered = code == CURLE_SEND_FAIL_REWIND;
-  error.is_free = error.is_unanswered || connected_after() == 0;
+  // An upstream that refuses streams of new connections too is no closed connection.
+  const bool refused = code == CURLE_SEND_FAIL_REWIND;
+  error.is_unanswered = refused && !request_.own_connection;
+  error.is_free = refused || connected_after() == 0;
   done(std::move(error));
 }
 

@@ -54,6 +54,16 @@ TEST(Combs, TheRowsOfATableAreNone) {
   EXPECT_EQ(page.words.size(), 4U);
 }
 
+TEST(Combs, ALineAcrossTheLinesDownPartsTheRowsOfATable) {
+  Rules rules;
+  PageText page = field_of("1234", rules);
+  for (Box& rule : rules.down) rule.y1 += 12;
+  rules.across.push_back({100, 123, 300, 124});
+  std::vector<CheckBox> none;
+  join_boxed_characters(rules, none, page);
+  EXPECT_EQ(page.words.size(), 4U);
+}
+
 TEST(Combs, CharactersWithoutLinesBetweenThemAreNone) {
   Rules rules;
   PageText page = field_of("1234", rules);

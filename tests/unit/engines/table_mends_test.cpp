@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ai/engines/host/pictures/dashed_rules.h"
+#include "ai/engines/layout/markers.h"
 #include "tests/unit/engines/sheet.h"
 
 namespace millrace::engines::table_mends_test {
@@ -110,6 +111,23 @@ TEST(Columns, RowsAtTheirOwnHeightsAreColumns) {
   }
   sheet.lines(50, 100, side).lines(300, 104, text);
   EXPECT_LT(sheet.markdown().find("skill 7"), sheet.markdown().find("worked at mill 0"));
+}
+
+TEST(Times, AreDigitsAndMarks) {
+  for (const char* time : {"8:30", "17.04.2026", "2026-11-03", "3/4/26"}) EXPECT_TRUE(is_time(time)) << time;
+  for (const char* other : {"A-100", "830", "B12", "1.", "12:", "x:yz"})
+    EXPECT_FALSE(is_time(other)) << other;
+}
+
+TEST(Columns, NamesAndPricesThatSlantAreNoColumns) {
+  Sheet sheet(true);
+  std::vector<std::string> names, prices;
+  for (int i = 0; i < 8; ++i) {
+    names.push_back("bread of the mill");
+    prices.push_back(std::to_string(i + 2) + ".50");
+  }
+  sheet.lines(50, 100, names).lines(400, 101.5F, prices);
+  EXPECT_THAT(sheet.markdown(), HasSubstr("bread of the mill | 2.50"));
 }
 
 TEST(Times, AColumnOfTimesNeedsNoWideGap) {

@@ -426,6 +426,7 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
   result.quarter_turns = quarter_turns ? *quarter_turns : quarter_turns_of(binary.get());
   gray = turned(gray, result.quarter_turns);
   binary = turned(binary, result.quarter_turns);
+  if (result.quarter_turns != 0) pale.clear();  // its boxes are in pixels of the page as it was given
   result.pale = pale.empty() ? darken_pale_text(gray, sheet.paper, letters.height) : std::move(pale);
   result.upright = owned(gray ? pixClone(gray.get()) : nullptr);
   result.upright_scale = result.scale;

@@ -29,9 +29,10 @@ constexpr float kCovered = 0.9F;  // of a side
 constexpr float kRound = 1.12F;
 constexpr float kLargerThanLetters = 1.25F;  // a circle; otherwise it may be an O
 constexpr int kRays = 36;
-constexpr float kTicked = 0.04F;    // of the inside is ink
-constexpr float kFilledMin = 0.5F;  // of a filled box with a white tick
-constexpr float kSolid = 0.8F;      // the same of a bullet
+constexpr float kTicked = 0.04F;                           // of the inside is ink
+constexpr float kFilledSquare = 1.2F, kFilledDisc = 1.6F;  // letter heights of a filled box with a white tick
+constexpr float kFilledMin = 0.5F;                         // of a filled box with a white tick
+constexpr float kSolid = 0.8F;                             // the same of a bullet
 constexpr float kFrameDivided = 0.8F;
 constexpr float kSignMin = 0.4F;    // letter heights: what is lower is a speck
 constexpr float kDiscCore = 0.25F;  // of the side of a disc or a square that ticks a box: all of it is ink
@@ -215,12 +216,13 @@ class Shapes {
       return std::nullopt;
     const Picture part = clipped(binary_.get(), piece);
     if (!part) return std::nullopt;
-    if (is_ticked_in_white(part))
-      return stands_alone(piece, false) ? std::optional(CheckBox{piece, true}) : std::nullopt;
     const Ink ink(part);
     const int w = width(part), h = height(part);
     const int wall = std::max(1, static_cast<int>(std::lround(kWall * low)));
     const bool square = has_four_sides(ink, w, h, wall);
+    // Small letters and capitals have white parts, too.
+    if (low >= (square ? kFilledSquare : kFilledDisc) * letters_ && is_ticked_in_white(part))
+      return stands_alone(piece, false) ? std::optional(CheckBox{piece, true}) : std::nullopt;
     const bool circle = !square && high <= kRound * low && is_circle(ink, w, h);
     if (!square && !circle) return std::nullopt;
     const float inside = ink.part(wall + 1, w - wall - 1, wall + 1, h - wall - 1);

@@ -32,15 +32,17 @@ void mend_digits(std::string& text) {
 
 }  // namespace
 
-void read_combs(tesseract::TessBaseAPI& api, const Prepared& page, const RunRecogniser& run, PageText& text) {
+std::ptrdiff_t read_combs(tesseract::TessBaseAPI& api, const Prepared& page, const RunRecogniser& run,
+                          PageText& text) {
   const auto scale = static_cast<float>(page.scale);
+  std::ptrdiff_t read = 0;
   for (const Comb& comb : page.combs) {
     const Picture line(comb.line ? pixScale(comb.line.get(), kEnlarged, kEnlarged) : nullptr);
     if (!line) continue;
     api.SetImage(line.get());
     api.SetSourceResolution(kAssumedDpi);
     api.SetPageSegMode(tesseract::PSM_SINGLE_LINE);
-    if (!run()) return;
+    if (!run()) break;
     const auto at = first_word(api);
     if (!at) continue;
     Word whole{};
@@ -58,7 +60,9 @@ void read_combs(tesseract::TessBaseAPI& api, const Prepared& page, const RunReco
     whole.box = {comb.box.x0 / scale, (comb.ink.middle_y() - half) / scale, comb.box.x1 / scale,
                  (comb.ink.middle_y() + half) / scale};
     text.words.push_back(std::move(whole));
+    ++read;
   }
+  return read;
 }
 
 }  // namespace millrace::engines::host

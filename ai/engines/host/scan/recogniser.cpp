@@ -331,9 +331,16 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   }
   if (recognition.late && recognition.text.words.empty()) return *std::move(recognition.late);
   if (may_read_again()) NumberReader(*api_, prepared, [&] { return run(time); }).check(recognition.text);
+  std::ptrdiff_t unread =
+      std::ranges::count_if(prepared.combs, [](const Comb& comb) { return comb.line != nullptr; });
   if (may_read_again())
-    read_combs(
+    unread -= read_combs(
         *api_, prepared, [&] { return run(time); }, recognition.text);
+  if (unread > 0) {
+    recognition.text.warnings.push_back(
+        {std::string(schemas::kPageWarningUnsure),
+         "fields with a box for each character were not read: compare the text with the page"});
+  }
   if (may_read_again())
     read_signs(
         *api_, prepared, [&] { return run(time); }, recognition.text);

@@ -144,6 +144,13 @@ void mend_halves(std::vector<Word>& words) {
 
 }  // namespace
 
+// Only the first letter of a word can be looked at: "5pm", "100pF" and "80pg/mL" stay.
+bool is_micro(const Prepared& page, const Word& word) {
+  if (!starts_with_digit(word.text)) return is_open(page, word, true);
+  const std::size_t unit = word.text.find_first_not_of("0123456789.,");
+  return unit != std::string::npos && word.text[unit] != 'p' && is_open(page, word, false);
+}
+
 void mend_signs(const Prepared& page, PageText& text) {
   std::size_t left = kSignWordsMost;
   for (Word& word : text.words) {
@@ -151,7 +158,7 @@ void mend_signs(const Prepared& page, PageText& text) {
     const bool micro = may_be_micro(word.text), ohm = may_be_ohm(word.text);
     if (left > 0 && (micro || ohm || may_hold_barred(word.text))) {
       --left;
-      if (micro && is_open(page, word, !starts_with_digit(word.text))) {
+      if (micro && is_micro(page, word)) {
         word.text = with_micro(word.text);
       } else if (ohm && is_open(page, word, false)) {
         word.text = with_ohm(word.text);

@@ -40,6 +40,19 @@ void name_strokes(std::vector<Word>& words) {
 
 }  // namespace
 
+// Whether a cell of the same column is a number in digits: an upright stroke is a 1 then.
+bool TableReader::is_below_or_above_a_number(const std::vector<Cell>& cells, std::size_t i) const {
+  const auto left = [this](std::size_t k) { return table_.pieces[k].box.x0 - table_.pieces[k].across; };
+  const auto right = [this](std::size_t k) { return table_.pieces[k].box.x1 - table_.pieces[k].across; };
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    const float common = std::min(right(i), right(k)) - std::max(left(i), left(k));
+    if (k == i || 2 * common < std::min(right(i) - left(i), right(k) - left(k))) continue;
+    const std::vector<Word>& words = cells[k].words;
+    if (words.size() == 1 && words[0].text.find_first_not_of("0123456789") == std::string::npos) return true;
+  }
+  return false;
+}
+
 // A narrow gap between two cells may look like a space within a word.
 void TableReader::add_word(const tesseract::LTRResultIterator& at, std::vector<Cell>& cells) const {
   auto word = word_at(at, 1);
@@ -154,7 +167,7 @@ base::Result<std::vector<Word>> TableReader::read(const Run& run) {
   }
   std::vector<Word> words;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    name_strokes(cells[i].words);
+    if (!is_below_or_above_a_number(cells, i)) name_strokes(cells[i].words);
     const DrawnTable::Piece& from = table_.pieces[i];
     for (Word& word : cells[i].words) {
       Box& box = word.box;

@@ -33,6 +33,7 @@ class TableReader {
     bool cut = false;        // a word was cut at its edge
   };
   std::vector<Cell> cells_of_all() const;
+  bool is_below_or_above_a_number(const std::vector<Cell>& cells, std::size_t i) const;
   void add_word(const tesseract::LTRResultIterator& at, std::vector<Cell>& cells) const;
   static bool is_doubtful(const Cell& cell);
   void read_again(std::size_t piece, Cell& cell, const Run& run);
