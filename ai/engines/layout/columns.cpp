@@ -260,11 +260,13 @@ bool aligned(const std::vector<Row>& left, const std::vector<Row>& right, float 
   return common_heights(left, right, kAlignedBy * letters) >= kAligned;
 }
 
-float row_step(const std::vector<Row>& rows) {
+std::vector<float> row_steps(const std::vector<Row>& rows) {
   std::vector<float> steps;
   for (std::size_t i = 1; i < rows.size(); ++i) steps.push_back(rows[i].box.y0 - rows[i - 1].box.y0);
-  return median(std::move(steps));
+  return steps;
 }
+
+float row_step(const std::vector<Row>& rows) { return median(row_steps(rows)); }
 
 // The typical number of words in a non-empty row; `rows` has the count of each row.
 float usual_count(std::vector<std::size_t> rows) {
@@ -376,8 +378,7 @@ bool has_rows_of_amounts(const std::vector<Row>& rows) {
 
 // The step that two thirds of the steps exceed or equal.
 float close_step(const std::vector<Row>& rows) {
-  std::vector<float> steps;
-  for (std::size_t i = 1; i < rows.size(); ++i) steps.push_back(rows[i].box.y0 - rows[i - 1].box.y0);
+  std::vector<float> steps = row_steps(rows);
   std::ranges::sort(steps);
   return steps.empty() ? 0 : steps[steps.size() / 3];
 }

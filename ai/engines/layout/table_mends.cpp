@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/number_shape.h"
 
 namespace millrace::engines {
 namespace {
@@ -22,8 +23,7 @@ bool has_values(const Texts& rows, std::size_t column) {
 
 // A head is a word. Without a head, the first row has values, such as the debits and credits of a statement.
 bool is_head(const std::string& text) {
-  const bool digit = std::ranges::any_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-  return text.size() > 1 && !digit && has_letter_or_digit(text);
+  return text.size() > 1 && digits_in(text) == 0 && has_letter_or_digit(text);
 }
 
 bool is_head_only(const Texts& rows, std::size_t column) {
