@@ -1,0 +1,19 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::engines {
+
+// The families of models that the speech engine (sherpa-onnx) reads. Each has its own set of files.
+enum class SpeechModelFamily : std::uint8_t { kMoonshine, kWhisper, kSenseVoice, kTransducer, kNemo };
+
+// A local model for transcription: its files are in one folder, in sherpa-onnx's layout of the family.
+struct SpeechModel {
+  std::string name;  // as clients request it
+  SpeechModelFamily family = SpeechModelFamily::kMoonshine;
+  std::string path;                    // the folder
+  std::vector<std::string> languages;  // ISO 639-1, such as "en"; the model knows no others
+};
+
+}  // namespace millrace::engines
