@@ -76,7 +76,7 @@ bool EngineChild::open_model(const LoadableModelPtr& model) {
   model_ = model;
   Request request;
   request.kind = Request::Kind::kOpenModel;
-  request.family = model->family();
+  request.layout = model->layout();
   if (!send(request)) return false;
   request.kind = Request::Kind::kModelFile;
   for (std::size_t at = 0; at < model->files().size(); ++at) {

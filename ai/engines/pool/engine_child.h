@@ -6,7 +6,7 @@
 
 #include "ai/engines/pool/engine_pool.h"
 #include "ai/engines/protocol/wire.h"
-#include "ai/engines/speech/speech_model.h"
+#include "ai/engines/speech/loadable_model.h"
 #include "platform/process/child.h"
 #include "platform/process/jail.h"
 
@@ -28,7 +28,8 @@ class EngineChild {
   // files are copies in memory where the child has a /tmp of its own for their names; otherwise their paths
   // are sent, and the jail's user must be able to read them. False: as for `open`.
   bool open_model(const LoadableModelPtr& model);
-  // Why the last `open` could not copy its input, or `open_model` its files; absent: it could. kOverloaded: it is not the input's fault.
+  // Why the last `open` could not copy its input, or `open_model` its files; absent: it could. kOverloaded:
+  // it is not the input's fault.
   std::optional<base::Error> take_host_error() { return std::exchange(host_error_, std::nullopt); }
   // False: the child is gone, or it did not read the request within EngineLimits::request_wall.
   bool send(const Request& request, int fd = -1);

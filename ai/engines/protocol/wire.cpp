@@ -139,11 +139,11 @@ PieceOutcome piece_outcome_of(const json& value) {
   return {value.at("index").get<int>(), std::move(*piece)};
 }
 
-SpeechModelFamily family_of(const json& value) {
-  const int family = value.get<int>();
-  if (family < 0 || family > static_cast<int>(SpeechModelFamily::kNemo))
-    throw std::invalid_argument("family");
-  return static_cast<SpeechModelFamily>(family);
+SpeechModelLayout layout_of(const json& value) {
+  const int layout = value.get<int>();
+  if (layout < 0 || layout > static_cast<int>(SpeechModelLayout::kNemoCtc))
+    throw std::invalid_argument("layout");
+  return static_cast<SpeechModelLayout>(layout);
 }
 
 void read_audio_request(const std::string& op, const json& value, Request& request) {
@@ -156,7 +156,7 @@ void read_audio_request(const std::string& op, const json& value, Request& reque
     request.piece_ms_max = value.at("piece_ms_max").get<std::int64_t>();
   } else if (op == "open_model") {
     request.kind = Request::Kind::kOpenModel;
-    request.family = family_of(value.at("family"));
+    request.layout = layout_of(value.at("layout"));
   } else if (op == "model_file") {
     request.kind = Request::Kind::kModelFile;
     request.role = value.at("role").get<std::string>();
@@ -255,7 +255,7 @@ std::string encode(const Request& request) {
     case Request::Kind::kListen:
       return dumped({{"op", "listen"}, {"piece_ms_max", request.piece_ms_max}});
     case Request::Kind::kOpenModel:
-      return dumped({{"op", "open_model"}, {"family", static_cast<int>(request.family)}});
+      return dumped({{"op", "open_model"}, {"layout", static_cast<int>(request.layout)}});
     case Request::Kind::kModelFile:
       return dumped({{"op", "model_file"}, {"role", request.role}, {"path", request.path}});
     case Request::Kind::kTranscribe:

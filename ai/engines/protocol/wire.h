@@ -8,9 +8,9 @@
 #include "ai/engines/limits.h"
 #include "ai/engines/ocr/pages.h"
 #include "ai/engines/protocol/frames.h"
+#include "ai/engines/speech/loadable_model.h"
 #include "ai/engines/speech/recording.h"
 #include "ai/engines/speech/speaker.h"
-#include "ai/engines/speech/speech_model.h"
 #include "platform/base/result.h"
 #include "schemas/media/audio_format.h"
 
@@ -29,7 +29,7 @@ struct Request {
     kDraw,           // pages.front(), scaled to fit into picture_side → kPicture or kFailed
     kOpenRecording,  // opens the recording for the following requests, like kOpen
     kListen,         // cuts it into pieces of at most piece_ms_max → kRecording or kFailed
-    kOpenModel,      // forgets the current model; the files of the next one, of `family`, follow
+    kOpenModel,      // forgets the current model; the files of the next one, of `layout`, follow
     kModelFile,      // one of its files: sent with the frame, or at `path`
     kTranscribe,     // with the current model or PocketSphinx → kBegin and kPiece per piece, then kDone or
                      // kFailed
@@ -42,10 +42,10 @@ struct Request {
   std::vector<int> pages;
   bool image_data = false;
   int picture_side = 0;  // kDraw: maximum length of the long side in pixels
-  schemas::AudioFormat format = schemas::AudioFormat::kWav;  // kOpenRecording, with size_bytes
-  std::int64_t piece_ms_max = kPieceMsMax;                   // kListen
-  SpeechModelFamily family = SpeechModelFamily::kMoonshine;  // kOpenModel
-  std::string role;                                          // kModelFile, as in SpeechFile
+  schemas::AudioFormat format = schemas::AudioFormat::kWav;        // kOpenRecording, with size_bytes
+  std::int64_t piece_ms_max = kPieceMsMax;                         // kListen
+  SpeechModelLayout layout = SpeechModelLayout::kMoonshineMerged;  // kOpenModel
+  std::string role;                                                // kModelFile, as in SpeechFile
   std::string path;  // kModelFile; of a file that is sent, only its ending counts
   std::vector<schemas::AudioPiece> pieces;
   bool with_model = false;  // kTranscribe: with the current model; false: with PocketSphinx

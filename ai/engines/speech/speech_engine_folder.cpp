@@ -4,6 +4,9 @@
 #include <fstream>
 #include <utility>
 
+#include "ai/engines/speech/model_files.h"
+#include "schemas/media/transcription.h"
+
 namespace millrace::engines {
 namespace {
 
@@ -53,15 +56,21 @@ base::Result<std::vector<SpeechFile>> speech_library(const std::string& folder) 
                            {std::string(kLibraryRole), "lib/libsherpa-onnx-c-api.so"}});
 }
 
-base::Result<LoadableModelPtr> moonshine_model(const std::string& folder) {
+base::Result<LoadableModelPtr> loadable_model(const std::string& folder, const SpeechModel& model) {
   auto files = speech_library(folder);
   if (!files) return std::move(files.error());
-  auto own = existing(folder, {{"encoder", "moonshine-en/encoder_model.ort"},
-                               {"merged_decoder", "moonshine-en/decoder_model_merged.ort"},
-                               {"tokens", "moonshine-en/tokens.txt"}});
-  if (!own) return std::move(own.error());
-  files->insert(files->end(), own->begin(), own->end());
-  return std::make_shared<const LoadableModel>(SpeechModelFamily::kMoonshine, *std::move(files));
+  const auto own = find_model_files(model);
+  if (!own) return own.error();
+  for (const SpeechModelFile& file : own->files)
+    files->push_back({std::string(role_name(file.role)), file.path});
+  return std::make_shared<const LoadableModel>(own->layout, *std::move(files));
+}
+
+SpeechModel moonshine_model(const std::string& folder) {
+  return {std::string(schemas::kTranscriptionModel),
+          SpeechModelFamily::kMoonshine,
+          (fs::path(folder) / "moonshine-en").string(),
+          {"en"}};
 }
 
 }  // namespace millrace::engines

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ai/engines/speech/speech_model.h"
+#include "ai/engines/speech/loadable_model.h"
 #include "platform/base/result.h"
 
 // The folder with the speech engine, which `scripts/setup` fetches and the package contains: lib/ with
@@ -21,7 +21,10 @@ std::string find_speech_engine(const std::string& program_folder);
 // what to do.
 base::Result<std::vector<SpeechFile>> speech_library(const std::string& folder);
 
-// The default model, English. kInternal as above.
-base::Result<LoadableModelPtr> moonshine_model(const std::string& folder);
+// `model` with the library. kInternal: as above, or its files are not complete.
+base::Result<LoadableModelPtr> loadable_model(const std::string& folder, const SpeechModel& model);
+
+// The default model, English, in that folder.
+SpeechModel moonshine_model(const std::string& folder);
 
 }  // namespace millrace::engines

@@ -12,8 +12,8 @@ namespace millrace::engines::host {
 // One PocketSphinx decoder for US English, created for the first piece (half a second, 100 MB) and kept.
 class SpeechRecogniser final : public PieceRecogniser {
  public:
-  // The whole piece is one utterance: with more audio, the recogniser adapts better to the voice. The text has
-  // no full stops, because the recogniser does not detect them.
+  // The whole piece is one utterance: with more audio, the recogniser adapts better to the voice. The text
+  // has no full stops, because the recogniser does not detect them.
   base::Result<schemas::TranscriptPiece> recognise(const PieceSound& sound) override;
 
  private:

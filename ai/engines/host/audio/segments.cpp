@@ -106,7 +106,7 @@ schemas::TranscriptSegment segment_of(std::span<const RecognisedWord> words, Wor
   for (const RecognisedWord& word : words) {
     if (!segment.text.empty()) segment.text += ' ';
     segment.text += word.word;
-    if (style == WordStyle::kSpoken && is_i(word.word)) 
+    if (style == WordStyle::kSpoken && is_i(word.word))
       segment.text[segment.text.size() - word.word.size()] = 'I';
     segment.avg_logprob += word.log_prob / static_cast<double>(words.size());
   }

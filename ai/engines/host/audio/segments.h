@@ -20,12 +20,12 @@ struct RecognisedWord {
 enum class WordStyle { kSpoken, kWritten };
 
 // Builds a piece from its words; it begins `start_ms` into the recording. A segment is a subtitle line: it
-// ends at a pause of half a second or, in a written text, with a sentence, and before it exceeds 80 characters
-// or 7 seconds; a written line that would is cut after a comma, if it has one in its second half. Fields of a
-// segment: avg_logprob is the mean log_prob of its words. compression_ratio is computed with zlib, as in
-// Whisper. no_speech_prob is the fraction of its time that is as quiet as the recording's pauses. tokens is
-// empty and temperature 0, because the recognisers have neither. `quiet`: for each frame of the piece
-// (loudness.h).
+// ends at a pause of half a second or, in a written text, with a sentence, and before it exceeds 80
+// characters or 7 seconds; a written line that would is cut after a comma, if it has one in its second half.
+// Fields of a segment: avg_logprob is the mean log_prob of its words. compression_ratio is computed with
+// zlib, as in Whisper. no_speech_prob is the fraction of its time that is as quiet as the recording's pauses.
+// tokens is empty and temperature 0, because the recognisers have neither. `quiet`: for each frame of the
+// piece (loudness.h).
 schemas::TranscriptPiece piece_of(std::span<const RecognisedWord> words, WordStyle style,
                                   const std::vector<bool>& quiet, std::int64_t start_ms);
 

@@ -1,4 +1,4 @@
-#include "ai/engines/speech/speech_model.h"
+#include "ai/engines/speech/loadable_model.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
