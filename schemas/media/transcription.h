@@ -16,7 +16,9 @@ inline constexpr std::int64_t kAudioBytesMax = 25ll << 20;  // of a recording; a
 // The form field of the recording, for errors about it.
 inline constexpr std::string_view kRecordingField = "file";
 
-inline constexpr std::string_view kTranscriptionModel = "millrace/sphinx-en";
+// The local models: the default one, and a small one that needs no speech engine.
+inline constexpr std::string_view kTranscriptionModel = "millrace/moonshine-en";
+inline constexpr std::string_view kSmallTranscriptionModel = "millrace/sphinx-en";
 
 // A section of a recording that is recognised as a unit. `index` counts the pieces; times are in
 // milliseconds.

@@ -16,4 +16,11 @@ struct SpeechModel {
   std::vector<std::string> languages;  // ISO 639-1, such as "en"; the model knows no others
 };
 
+// How to transcribe with a model. Families that know one language, or find it out, ignore both.
+struct SpeechTaskOptions {
+  std::string language;    // ISO 639-1; empty: the model finds it out
+  bool translate = false;  // into English
+  bool operator==(const SpeechTaskOptions&) const = default;
+};
+
 }  // namespace millrace::engines
