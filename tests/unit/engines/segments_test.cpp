@@ -1,10 +1,10 @@
+#include "ai/engines/host/audio/segments.h"
+
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include "ai/engines/host/audio/segments.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -42,7 +42,8 @@ TEST(Segments, ALineIsNotLongerThanASubtitle) {
   EXPECT_EQ(piece.segments.at(1).text[0], 'g') << "the sentence continues";
   words.clear();
   for (int i = 0; i < 20; ++i) words.push_back(heard("so", i * 90, i * 90 + 60));
-  for (const auto& segment : piece_of(words, WordStyle::kSpoken, {}, 0).segments) EXPECT_LE(segment.end - segment.start, 7.0);
+  for (const auto& segment : piece_of(words, WordStyle::kSpoken, {}, 0).segments)
+    EXPECT_LE(segment.end - segment.start, 7.0);
 }
 
 TEST(Segments, ReportTheirSilenceAndTheirRepetition) {
@@ -81,10 +82,11 @@ TEST(Segments, AWrittenLineEndsWithItsSentence) {
 }
 
 TEST(Segments, AWrittenLineThatIsTooLongIsCutAfterAComma) {
-  EXPECT_EQ(lines_of("when the river rose above its banks, the miller, who had seen it before, opened the "
-                     "gates and waited"),
-            (std::vector<std::string>{"when the river rose above its banks, the miller, who had seen it before,",
-                                      "opened the gates and waited"}));
+  EXPECT_EQ(
+      lines_of("when the river rose above its banks, the miller, who had seen it before, opened the "
+               "gates and waited"),
+      (std::vector<std::string>{"when the river rose above its banks, the miller, who had seen it before,",
+                                "opened the gates and waited"}));
 }
 
 TEST(Segments, AWrittenTextKeepsItsCase) {
