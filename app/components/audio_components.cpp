@@ -72,6 +72,18 @@ LocalSpeech SpeechComponent::local() {
   return out;
 }
 
+schemas::LocalTranscriptionModels local_transcription_models(const Settings& settings, bool has_moonshine) {
+  std::vector<schemas::LocalTranscriptionModel> configured;
+  for (const engines::SpeechModel& model : settings.speech_models) {
+    schemas::LocalTranscriptionModel local{
+        .name = model.name, .display_name = model.name, .languages = model.languages};
+    // Of the families, only Whisper was trained to translate; its English-only models were not.
+    local.translates = model.family == engines::SpeechModelFamily::kWhisper && !local.is_english_only();
+    configured.push_back(std::move(local));
+  }
+  return schemas::LocalTranscriptionModels(has_moonshine, std::move(configured));
+}
+
 base::Result<std::unique_ptr<TranscriptionComponent>> TranscriptionComponent::open(const Settings& settings,
                                                                                    base::Metrics& metrics) {
   engines::EnginePool::Options options;
@@ -91,8 +103,8 @@ std::unique_ptr<workers::Runner> TranscriptionComponent::make_runner(InferenceCo
   options.range_pieces = range_pieces_;
   options.engine_time = engine_time_;
   options.shares_min = slots_;
-  options.second_price = [&chat = models.chat()] {
-    return chat.registry()->local_price(schemas::kTranscriptionModel).audio_second.value_or(0);
+  options.second_price = [&chat = models.chat()](std::string_view model) {
+    return chat.registry()->local_price(model).audio_second.value_or(0);
   };
   return std::make_unique<workers::SttRunner>(transcriber_, options,
                                               std::make_unique<workers::ProviderTranscriber>(

@@ -10,6 +10,7 @@
 #include "app/config/settings.h"
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
+#include "schemas/media/local_transcription.h"
 #include "workers/runner.h"
 
 namespace millrace::app {
@@ -32,6 +33,10 @@ class SpeechComponent {
   std::unique_ptr<engines::Speaker> speaker_;
   std::string unavailable_reason_;
 };
+
+// The local transcription models that clients may request. `has_moonshine`: the files of that engine are
+// installed.
+schemas::LocalTranscriptionModels local_transcription_models(const Settings& settings, bool has_moonshine);
 
 // What transcription needs in addition to a worker: the engine processes in a sandbox. Create it before the
 // first runner; destroy it after the worker's last run.
