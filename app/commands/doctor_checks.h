@@ -11,9 +11,16 @@
 namespace millrace::app {
 
 base::Status check_ocr(engines::EnginePool& children);
-// `model`: null is PocketSphinx.
-base::Status check_transcription(engines::EnginePool& children, engines::LoadableModelPtr model);
-base::Status check_speech(engines::EnginePool& children);
+// An English sentence as a WAV file.
+base::Result<std::string> speak_sentence(engines::EnginePool& children);
+
+struct TranscriptionTrial {
+  engines::LoadableModelPtr model;  // null: PocketSphinx
+  bool knows_english = true;        // the sentence must be recognised
+};
+// `sentence`: of speak_sentence.
+base::Status check_transcription(engines::EnginePool& children, const std::string& sentence,
+                                 const TranscriptionTrial& trial);
 
 // The state of one provider's server.
 struct ProviderFinding {

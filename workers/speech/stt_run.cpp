@@ -100,7 +100,7 @@ double SttRun::part_price(int piece) const {
   const auto found = pieces_.find(piece);
   if (task_.spec.by_provider || !options_.second_price || found == pieces_.end()) return 0;
   const auto ms = static_cast<double>(found->second.end_ms - found->second.start_ms);
-  return options_.second_price() * ms / kMsPerSecond;
+  return options_.second_price(task_.spec.local_model) * ms / kMsPerSecond;
 }
 
 void SttRun::start_transcription(const std::vector<schemas::AudioPiece>& pieces) {

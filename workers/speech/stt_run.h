@@ -26,7 +26,8 @@ class SttRunner final : public Runner {
   struct Options {
     int range_pieces = 8;
     std::chrono::milliseconds engine_time{120'000};  // stt.engine_time, added to the recording's length
-    std::function<double()> second_price = {};       // US dollars, of the local engine; null: 0
+    // US dollars, of a local model by its name; null: 0
+    std::function<double(std::string_view model)> second_price = {};
     int shares_min = 1;  // children of a recording with enough pieces: how many run here in parallel
     // The local model of that name; null: PocketSphinx. The error says why it cannot be used here.
     std::function<base::Result<engines::LoadableModelPtr>(const std::string& name)> local_model = {};

@@ -15,7 +15,7 @@
 #include "ai/engines/host/once_speech.h"
 #include "ai/engines/host/serve.h"
 #include "platform/process/confine_process.h"
-#include "schemas/media/transcription.h"
+#include "schemas/media/local_transcription.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -88,7 +88,7 @@ bool read_option(std::string_view name, std::string_view value, Arguments& argum
   if (const auto read = read_speech_option(name, value, arguments.speech)) return *read;
   if (name == "--model") {
     arguments.once.model = value;
-    return value == schemas::kTranscriptionModel || value == schemas::kSmallTranscriptionModel;
+    return value == schemas::kMoonshineModel || value == schemas::kSphinxModel;
   }
   if (name == "--pages") return read_pages(value, arguments.once.pages);
   if (name == "--languages" || name == "--check-languages") {

@@ -92,11 +92,11 @@ std::string program_folder() {
 
 // Opens the named model in `library`; without a name the default one if it is installed. False: PocketSphinx.
 base::Result<bool> open_model(const std::string& name, SpeechLibrary& library) {
-  if (name == schemas::kSmallTranscriptionModel) return false;
+  if (name == schemas::kSphinxModel) return false;
   const std::string folder = find_speech_engine(program_folder());
   const auto model = loadable_model(folder, moonshine_model(folder));
   if (!model && name.empty()) {
-    std::cerr << "millrace-engine: " << model.error().message << "; " << schemas::kSmallTranscriptionModel
+    std::cerr << "millrace-engine: " << model.error().message << "; " << schemas::kSphinxModel
               << " is used\n";
     return false;
   }

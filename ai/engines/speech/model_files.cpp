@@ -257,6 +257,13 @@ std::string_view family_name(SpeechModelFamily family) {
   return "";
 }
 
+std::optional<SpeechModelFamily> family_named(std::string_view name) {
+  for (const SpeechModelFamily family : kSpeechModelFamilies) {
+    if (family_name(family) == name) return family;
+  }
+  return std::nullopt;
+}
+
 std::string_view SpeechModelFiles::path(SpeechFileRole role) const {
   const auto file =
       std::find_if(files.begin(), files.end(), [role](const SpeechModelFile& f) { return f.role == role; });

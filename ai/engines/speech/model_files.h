@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,5 +58,6 @@ base::Result<SpeechModelFiles> find_model_files(const SpeechModel& model);
 
 // The name of a family in settings, such as "sense_voice".
 std::string_view family_name(SpeechModelFamily family);
+std::optional<SpeechModelFamily> family_named(std::string_view name);
 
 }  // namespace millrace::engines

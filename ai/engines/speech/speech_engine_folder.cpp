@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ai/engines/speech/model_files.h"
-#include "schemas/media/transcription.h"
+#include "schemas/media/local_transcription.h"
 
 namespace millrace::engines {
 namespace {
@@ -67,7 +67,7 @@ base::Result<LoadableModelPtr> loadable_model(const std::string& folder, const S
 }
 
 SpeechModel moonshine_model(const std::string& folder) {
-  return {std::string(schemas::kTranscriptionModel),
+  return {std::string(schemas::kMoonshineModel),
           SpeechModelFamily::kMoonshine,
           (fs::path(folder) / "moonshine-en").string(),
           {"en"}};

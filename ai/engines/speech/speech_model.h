@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,6 +8,9 @@ namespace millrace::engines {
 
 // The families of models that the speech engine (sherpa-onnx) reads. Each has its own set of files.
 enum class SpeechModelFamily : std::uint8_t { kMoonshine, kWhisper, kSenseVoice, kTransducer, kNemo };
+inline constexpr std::array kSpeechModelFamilies{SpeechModelFamily::kMoonshine, SpeechModelFamily::kWhisper,
+                                                 SpeechModelFamily::kSenseVoice,
+                                                 SpeechModelFamily::kTransducer, SpeechModelFamily::kNemo};
 
 // A local model for transcription: its files are in one folder, in sherpa-onnx's layout of the family.
 struct SpeechModel {

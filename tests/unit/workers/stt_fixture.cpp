@@ -106,7 +106,7 @@ SttFixture::SttFixture(std::function<void(ScriptedListener&)> prepare, SttRunner
 }
 
 schemas::JobId SttFixture::submit(schemas::TranscriptionSpec spec) {
-  if (spec.model.empty()) spec.model = schemas::kTranscriptionModel;
+  if (spec.model.empty()) spec.model = schemas::kSphinxModel;
   using namespace std::string_literals;
   auto staged = storage::stage(fixture.store->blobs(), "RIFF\x24\x00\x00\x00WAVEfmt "s);
   if (!staged) throw std::runtime_error(staged.error().message);
