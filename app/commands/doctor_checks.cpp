@@ -92,7 +92,7 @@ base::Status check_ocr(engines::EnginePool& children) {
 }
 
 // Silence is decoded and transcribed like any recording, with the whole model.
-base::Status check_transcription(engines::EnginePool& children) {
+base::Status check_transcription(engines::EnginePool& children, engines::LoadableModelPtr model) {
   engines::Transcriber engine(children);
   auto file = process::memory_file(trial_recording());
   if (!file) return file.error();
@@ -101,7 +101,7 @@ base::Status check_transcription(engines::EnginePool& children) {
   auto fault = std::make_shared<std::optional<base::Error>>();
   auto ending = std::make_shared<Ending>();
   const auto ticket = engine.transcribe(
-      *recording, {{0, 0, 1000}},
+      *recording, {std::move(model), {}}, {{0, 0, 1000}},
       [fault](const engines::PieceOutcome& piece_outcome) { *fault = piece_outcome.piece.error; },
       [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
   if (base::Status transcribed = outcome(ticket, ending->get_future()); !transcribed) return transcribed;

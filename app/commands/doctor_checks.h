@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ai/engines/pool/engine_pool.h"
+#include "ai/engines/speech/loadable_model.h"
 #include "app/config/settings.h"
 #include "platform/base/result.h"
 
@@ -10,7 +11,8 @@
 namespace millrace::app {
 
 base::Status check_ocr(engines::EnginePool& children);
-base::Status check_transcription(engines::EnginePool& children);
+// `model`: null is PocketSphinx.
+base::Status check_transcription(engines::EnginePool& children, engines::LoadableModelPtr model);
 base::Status check_speech(engines::EnginePool& children);
 
 // The state of one provider's server.

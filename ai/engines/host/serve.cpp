@@ -153,8 +153,8 @@ class Session {
 
   // A file that was sent gets a name: the format of a model follows from the ending of its name.
   void add_model_file(const Request& request) {
+    if (!request.file_is_sent) return library_.add_file(request.role, request.path);
     base::Fd file = frames_.take_fd();
-    if (!file) return library_.add_file(request.role, request.path);
     const std::string name =
         "/tmp/" + request.role + std::filesystem::path(request.path).extension().string();
     const std::string target = "/proc/self/fd/" + std::to_string(file.get());

@@ -79,6 +79,7 @@ bool EngineChild::open_model(const LoadableModelPtr& model) {
   request.layout = model->layout();
   if (!send(request)) return false;
   request.kind = Request::Kind::kModelFile;
+  request.file_is_sent = copies_ != nullptr;
   for (std::size_t at = 0; at < model->files().size(); ++at) {
     request.role = model->files()[at].role;
     request.path = model->files()[at].path;

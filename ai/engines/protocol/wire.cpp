@@ -161,6 +161,7 @@ void read_audio_request(const std::string& op, const json& value, Request& reque
     request.kind = Request::Kind::kModelFile;
     request.role = value.at("role").get<std::string>();
     request.path = value.at("path").get<std::string>();
+    request.file_is_sent = value.at("sent").get<bool>();
   } else if (op == "transcribe") {
     request.kind = Request::Kind::kTranscribe;
     request.pieces = pieces_of(value.at("pieces"));
@@ -257,7 +258,10 @@ std::string encode(const Request& request) {
     case Request::Kind::kOpenModel:
       return dumped({{"op", "open_model"}, {"layout", static_cast<int>(request.layout)}});
     case Request::Kind::kModelFile:
-      return dumped({{"op", "model_file"}, {"role", request.role}, {"path", request.path}});
+      return dumped({{"op", "model_file"},
+                     {"role", request.role},
+                     {"path", request.path},
+                     {"sent", request.file_is_sent}});
     case Request::Kind::kTranscribe:
       return dumped({{"op", "transcribe"},
                      {"pieces", json_of(request.pieces)},

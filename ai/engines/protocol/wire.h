@@ -46,7 +46,8 @@ struct Request {
   std::int64_t piece_ms_max = kPieceMsMax;                         // kListen
   SpeechModelLayout layout = SpeechModelLayout::kMoonshineMerged;  // kOpenModel
   std::string role;                                                // kModelFile, as in SpeechFile
-  std::string path;  // kModelFile; of a file that is sent, only its ending counts
+  std::string path;           // kModelFile; of a file that is sent, only its ending counts
+  bool file_is_sent = false;  // kModelFile
   std::vector<schemas::AudioPiece> pieces;
   bool with_model = false;  // kTranscribe: with the current model; false: with PocketSphinx
   SpeechTaskOptions options;

@@ -40,7 +40,7 @@ class DyingRunner final : public Runner {
 }  // namespace
 
 base::Result<engines::EngineCallHandle> ScriptedListener::inspect(
-    std::shared_ptr<const engines::Recording>,
+    std::shared_ptr<const engines::Recording>, std::int64_t,
     std::function<void(base::Result<engines::RecordingInfo>)> done) {
   if (refuses) {
     done(*refuses);
@@ -54,7 +54,7 @@ base::Result<engines::EngineCallHandle> ScriptedListener::inspect(
 }
 
 base::Result<engines::EngineCallHandle> ScriptedListener::transcribe(
-    std::shared_ptr<const engines::Recording>, std::vector<schemas::AudioPiece> wanted,
+    std::shared_ptr<const engines::Recording>, engines::Recognition, std::vector<schemas::AudioPiece> wanted,
     std::function<void(engines::PieceOutcome)> on_piece, std::function<void(EngineResult)> done) {
   {
     const std::lock_guard lock(mutex_);

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "ai/engines/host/audio/doubts.h"
+#include "ai/engines/host/audio/text_doubts.h"
 #include "ai/engines/host/audio/loudness.h"
 
 namespace millrace::engines::host {

@@ -10,7 +10,7 @@
 
 namespace millrace::engines::host {
 
-// Recognises a piece with the current model of a SpeechLibrary. A text that is doubted (doubts.h) is read
+// Recognises a piece with the current model of a SpeechLibrary. A text that is doubted (text_doubts.h) is read
 // again in two halves, cut at the quietest place, and these once more. What stays doubted is returned with
 // avg_logprob kDoubtedLogProb and a no_speech_prob of at least kDoubtedNoSpeech: the values by which
 // Whisper's clients recognise such a segment.

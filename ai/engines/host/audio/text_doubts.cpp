@@ -1,4 +1,4 @@
-#include "ai/engines/host/audio/doubts.h"
+#include "ai/engines/host/audio/text_doubts.h"
 
 #include <algorithm>
 
