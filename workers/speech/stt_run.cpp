@@ -56,10 +56,12 @@ void SttRun::opened(base::Result<SttTask> task) {
 
 base::Status SttRun::choose_model() {
   if (task_.spec.by_provider || !options_.local_model) return {};
-  auto model = options_.local_model(task_.spec.local_model);
-  if (!model) return std::move(model.error());
-  recognition_.model = *std::move(model);
-  recognition_.options = {task_.spec.language, task_.spec.style.translate};
+  auto recognition = options_.local_model(task_.spec.local_model);
+  if (!recognition) return std::move(recognition.error());
+  recognition_ = *std::move(recognition);
+  if (!task_.spec.language.empty()) recognition_.options.language = task_.spec.language;
+  // English is not translated.
+  recognition_.options.translate = task_.spec.style.translate && recognition_.options.language != "en";
   return {};
 }
 
