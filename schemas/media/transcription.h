@@ -7,6 +7,7 @@
 
 #include "platform/base/result.h"
 #include "schemas/key_access.h"
+#include "schemas/media/speakers.h"
 #include "schemas/media/transcript.h"
 
 namespace millrace::schemas {
@@ -33,6 +34,7 @@ struct TranscriptionSpec {
   std::string language;   // ISO 639-1, or a name; empty: not given
   std::string prompt;
   std::optional<double> temperature;
+  SpeakerParameters speakers;
   TranscriptStyle style;
   bool by_provider = false;  // a provider's model transcribes it, not the local engine; fixed at submission
   AllowList allowed_models;  // of the key, for fallbacks
