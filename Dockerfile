@@ -1,19 +1,26 @@
 # The image of all services. `docker build -t millrace .` compiles the programs in the image. If build/image contains
-# compiled programs (millrace, millrace-engine and millrace-jail-init from Debian 12), they are used instead.
+# compiled programs (millrace, millrace-engine and millrace-jail-init from Debian 12), they are used instead, with the
+# speech engine in build/image/speech if it is there.
 # The packages are the current ones of Debian, so two builds of the same sources can differ in their libraries.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS programs
+# The index of Python packages from which the speech engine is fetched; empty: pip's own.
+ARG PIP_INDEX_URL=
 WORKDIR /src
+COPY LICENSE ./
+COPY packaging/speech-engine.txt packaging/speech-model.txt packaging/
+COPY scripts/setup scripts/fetch-speech scripts/
 COPY scripts/setup build/imag[e] /early/
-RUN [ -x /early/millrace ] || /early/setup run
+RUN [ -x /early/millrace ] || scripts/setup run
 COPY . .
 RUN set -eu; \
-    if [ -x /early/millrace ]; then from=/early; else from=build/release; \
+    if [ -x /early/millrace ]; then from=/early speech=/early/speech; else from=build/release speech=build/speech; \
       scripts/build release millrace millrace-engine millrace-jail-init; \
       strip "$from/millrace" "$from/millrace-engine" "$from/millrace-jail-init"; fi; \
     install -D -t /programs "$from/millrace" "$from/millrace-engine" "$from/millrace-jail-init" \
-      deploy/entrypoint deploy/healthy
+      deploy/entrypoint deploy/healthy; \
+    if [ -d "$speech" ]; then cp -r "$speech" /programs/speech; rm -rf /programs/speech/include; chmod -R a+rX /programs/speech; fi
 
 FROM ${BASE}
 # Languages for OCR, in the format of ocr.languages: "eng,deu". English is always installed.
@@ -39,7 +46,7 @@ RUN set -eu; \
 COPY --from=programs /programs/ /usr/lib/millrace/
 RUN set -eu; \
     ln -s ../lib/millrace/millrace /usr/bin/millrace; \
-    if ldd /usr/lib/millrace/millrace /usr/lib/millrace/millrace-engine | grep 'not found'; then exit 1; fi; \
+    if find /usr/lib/millrace -name millrace -o -name millrace-engine -o -name '*.so' | xargs ldd | grep 'not found'; then exit 1; fi; \
     millrace --version; ffmpeg -hide_banner -loglevel error -version >/dev/null
 
 ARG VERSION=dev

@@ -25,6 +25,7 @@
 #include "platform/base/pool.h"
 #include "platform/net/fetch_guard.h"
 #include "platform/net/loop.h"
+#include "schemas/media/local_transcription.h"
 #include "storage/jobs/job_intake.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/store.h"
@@ -66,6 +67,7 @@ struct Options {
   int list_rows_max = storage::kListRowsMax;     // rows that a list scans before it yields
   std::chrono::milliseconds sync_wait{120'000};  // wait of a synchronous OCR request; 504
   std::chrono::milliseconds stt_wait{120'000};   // wait of a synchronous request with a recording; 504
+  schemas::LocalTranscriptionModels transcription_models = schemas::LocalTranscriptionModels();
   std::chrono::milliseconds prefer_wait_max{60'000};
   std::chrono::milliseconds run_at_max =
       std::chrono::hours(24) * 30;  // how far ahead a job may be scheduled; 422

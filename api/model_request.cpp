@@ -7,7 +7,6 @@
 #include "api/routing/list_query.h"
 #include "schemas/media/ocr_request.h"
 #include "schemas/media/speech.h"
-#include "schemas/media/transcription_request.h"
 
 namespace millrace::api {
 namespace {
@@ -26,9 +25,9 @@ constexpr std::array kQueryFields{
 };
 
 // Whether it is a model of the local engines or of a provider.
-bool is_some_model(const inference::Registry& registry, std::string_view name) {
-  return schemas::is_local_ocr_model(name) || schemas::is_local_transcription_model(name) ||
-         schemas::is_local_speech_model(name) || registry.look_up(name) != nullptr;
+bool is_some_model(const Context& context, std::string_view name) {
+  return schemas::is_local_ocr_model(name) || context.options.transcription_models.find(name) != nullptr ||
+         schemas::is_local_speech_model(name) || context.chat.registry()->look_up(name) != nullptr;
 }
 
 }  // namespace
@@ -52,17 +51,17 @@ std::optional<bool> read_strict(Call& call) {
   return query.strict;
 }
 
-base::Error wrong_model_error(const inference::Registry& registry, std::string_view model,
-                              std::string_view work, base::Error error) {
-  if (error.code != base::Code::kModelNotFound || !is_some_model(registry, model)) return error;
+base::Error wrong_model_error(const Context& context, std::string_view model, std::string_view work,
+                              base::Error error) {
+  if (error.code != base::Code::kModelNotFound || !is_some_model(context, model)) return error;
   std::string message = "model '";
   message.append(model).append("' does not ").append(work);
   return base::error(base::Code::kBadRequest, std::move(message), "model");
 }
 
-schemas::Refusal wrong_model_error(const inference::Registry& registry, std::string_view model,
-                                   std::string_view work, schemas::Refusal refusal) {
-  return {wrong_model_error(registry, model, work, std::move(refusal.error)), std::move(refusal.problems)};
+schemas::Refusal wrong_model_error(const Context& context, std::string_view model, std::string_view work,
+                                   schemas::Refusal refusal) {
+  return {wrong_model_error(context, model, work, std::move(refusal.error)), std::move(refusal.problems)};
 }
 
 }  // namespace millrace::api

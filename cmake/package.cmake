@@ -15,6 +15,12 @@ install(DIRECTORY ${pages}/man/ DESTINATION share/man/man1 COMPONENT program)
 install(FILES ${pages}/bash/millrace DESTINATION share/bash-completion/completions COMPONENT program)
 install(FILES ${pages}/zsh/_millrace DESTINATION share/zsh/vendor-completions COMPONENT program)
 install(FILES ${pages}/fish/millrace.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
+# The speech engine and its model, if scripts/fetch-speech has fetched them.
+if(EXISTS ${MILLRACE_SPEECH}/version)
+  install(DIRECTORY ${MILLRACE_SPEECH}/lib ${MILLRACE_SPEECH}/moonshine-en ${MILLRACE_SPEECH}/licences
+          DESTINATION lib/millrace/speech COMPONENT program)
+  install(FILES ${MILLRACE_SPEECH}/version DESTINATION lib/millrace/speech COMPONENT program)
+endif()
 # Dependencies in addition to the libraries: programs that are started, and data files.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
     "adduser, bubblewrap, ca-certificates, ffmpeg, openssh-client, pocketsphinx-en-us, poppler-data, poppler-utils"
@@ -27,6 +33,7 @@ set(CPACK_DEBIAN_PACKAGE_SUGGESTS "e2fsprogs, openssh-server")
 install(CODE "
   execute_process(COMMAND python3 ${packaging}/sbom.py --version ${PROJECT_VERSION} --compiler ${CMAKE_CXX_COMPILER}
                           --headers asio.hpp,CLI/CLI.hpp,nlohmann/json.hpp,tl/expected.hpp,xxhash.h
+                          --speech \"${MILLRACE_SPEECH}\"
                           --starts \"${CPACK_DEBIAN_PACKAGE_DEPENDS}, ${CPACK_DEBIAN_PACKAGE_SUGGESTS}\"
                           ${CMAKE_BINARY_DIR}/millrace ${CMAKE_BINARY_DIR}/millrace-engine
                           ${CMAKE_BINARY_DIR}/millrace-jail-init

@@ -89,6 +89,16 @@ millrace_pkg(edit libedit)
 add_library(pkg_flite INTERFACE)  # Debian's package has no .pc file
 target_link_libraries(pkg_flite INTERFACE flite_cmu_us_slt flite_cmu_us_rms flite_cmu_us_awb flite_cmu_us_kal16
                       flite_usenglish flite_cmulex flite)
+# The speech engine that scripts/fetch-speech has fetched. It is loaded at run time, so only its header is used here. A
+# build without it has no MILLRACE_HAS_SPEECH_ENGINE.
+set(MILLRACE_SPEECH ${CMAKE_SOURCE_DIR}/build/speech CACHE PATH "Folder of the speech engine (scripts/fetch-speech)")
+add_library(pkg_sherpa INTERFACE)
+set(speech_header ${MILLRACE_SPEECH}/include/sherpa-onnx/c-api/c-api.h)
+if(EXISTS ${speech_header})
+  target_include_directories(pkg_sherpa SYSTEM INTERFACE ${MILLRACE_SPEECH}/include)
+  target_compile_definitions(pkg_sherpa INTERFACE MILLRACE_HAS_SPEECH_ENGINE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${speech_header})
+endif()
 if(MILLRACE_SANITIZE)  # sanitizers have their own allocators
   add_library(pkg_jemalloc INTERFACE)
 else()

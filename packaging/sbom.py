@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Prints the software bill of materials as SPDX 2.3 JSON: what the programs link, contain and start, by Debian package.
 
-Usage: sbom.py --version V --compiler CXX --headers H,… --starts PACKAGE,… PROGRAM…
+Usage: sbom.py --version V --compiler CXX --headers H,… --speech DIR --starts PACKAGE,… PROGRAM…
   --headers  headers of libraries that are compiled into the programs
+  --speech   the folder of the speech engine, which no Debian package has; it need not exist
   --starts   packages with programs that are started and with data; they need not be installed here
 """
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import re
@@ -77,11 +79,55 @@ def described(package, comment):
     }
 
 
+def speech_components(folder):
+    """(name, version, licence, place of download, relation, files) of each part of the speech engine."""
+    if not (folder / "version").is_file():
+        return []
+    pinned = dict(pair.split() for pair in (folder / "version").read_text().split(", "))
+    runtime = folder / "lib/libonnxruntime.so"
+    (found,) = set(re.findall(rb"\0VERS_([0-9.]+)\0", runtime.read_bytes()))
+    library = [folder / "lib/libsherpa-onnx-c-api.so"]
+    return [
+        ("sherpa-onnx-core", pinned["sherpa-onnx-core"], "Apache-2.0", "pypi/sherpa-onnx-core", "DYNAMIC_LINK", library),
+        ("onnxruntime", found.decode(), "MIT", "", "DYNAMIC_LINK", [runtime]),
+        ("moonshine-cpp", pinned["moonshine-cpp"], "MIT", "pypi/moonshine-cpp", "DEPENDS_ON", sorted((folder / "moonshine-en").iterdir())),
+    ]
+
+
+def described_files(component, folder):
+    """The package and its files with their hashes. SPDX demands SHA-1 and makes the package's own code of it."""
+    name, version, licence, place, _, paths = component
+    files, sums = [], []
+    for path in paths:
+        data = path.read_bytes()
+        sums.append(hashlib.sha1(data).hexdigest())
+        hashes = [("SHA1", sums[-1]), ("SHA256", hashlib.sha256(data).hexdigest())]
+        files.append({
+            "SPDXID": spdx_id(f"File-{path.name}"),
+            "fileName": f"./lib/millrace/speech/{path.relative_to(folder)}",
+            "checksums": [{"algorithm": algorithm, "checksumValue": value} for algorithm, value in hashes],
+        })
+    package = {
+        "SPDXID": spdx_id(name),
+        "name": name,
+        "versionInfo": version,
+        "downloadLocation": "NOASSERTION",
+        "filesAnalyzed": True,
+        "packageVerificationCode": {"packageVerificationCodeValue": hashlib.sha1("".join(sorted(sums)).encode()).hexdigest()},
+        "licenseDeclared": licence,
+        "comment": " ".join(path.name for path in paths),
+    }
+    if place:
+        locator = f"pkg:{place}@{version}"
+        package["externalRefs"] = [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}]
+    return package, files
+
+
 def spdx_id(package):
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", package.replace("+", "-plus"))
 
 
-def document(version, contained, started, shared):
+def document(version, contained, started, shared, speech):
     own = {
         "SPDXID": "SPDXRef-millrace",
         "name": "millrace",
@@ -99,9 +145,16 @@ def document(version, contained, started, shared):
             comments.setdefault(package, []).extend(files)
             relations.append(relation(own["SPDXID"], kind, spdx_id(package)))
     packages += [described(package, " ".join(sorted(set(files)))) for package, files in sorted(comments.items())]
+    all_files = []
+    for component in speech_components(speech):
+        package, files = described_files(component, speech)
+        packages.append(package)
+        all_files += files
+        relations.append(relation(own["SPDXID"], component[4], package["SPDXID"]))
+        relations += [relation(package["SPDXID"], "CONTAINS", file["SPDXID"]) for file in files]
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
     created = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
-    contents = json.dumps([packages, relations])
+    contents = json.dumps([packages, all_files, relations])
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -110,6 +163,7 @@ def document(version, contained, started, shared):
         "documentNamespace": f"https://millrace.invalid/spdx/{uuid.uuid5(uuid.NAMESPACE_OID, contents)}",
         "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": [f"Tool: millrace-sbom-{version}"]},
         "packages": packages,
+        "files": all_files,
         "relationships": relations,
     }
 
@@ -120,11 +174,13 @@ def relation(of, kind, to):
 
 def main():
     arguments = argparse.ArgumentParser()
-    for name in ("--version", "--compiler", "--headers", "--starts"):
+    for name in ("--version", "--compiler", "--headers", "--speech", "--starts"):
         arguments.add_argument(name, required=True)
     arguments.add_argument("programs", nargs="+")
     given = arguments.parse_args()
-    libraries = {soname: path for program in given.programs for soname, path in linked(program).items()}
+    speech = Path(given.speech).resolve()
+    loaders = [*given.programs, *sorted((speech / "lib").glob("*.so"))]
+    libraries = {soname: path for program in loaders for soname, path in linked(program).items() if speech not in Path(path).parents}
     sonames = {path: soname for soname, path in libraries.items()}
     shared = {package: [sonames[path] for path in paths] for package, paths in packages_of(sonames).items()}
     archives = [output(given.compiler, f"-print-file-name={name}").strip() for name in ARCHIVES]
@@ -132,7 +188,7 @@ def main():
     contained = packages_of(headers + [os.path.realpath(each) for each in archives])
     contained = {package: [Path(path).name for path in paths] for package, paths in contained.items()}
     started = {re.split(r"[\s(|]", package.strip())[0]: [] for package in given.starts.split(",")}
-    json.dump(document(given.version, contained, started, shared), sys.stdout, indent=1)
+    json.dump(document(given.version, contained, started, shared, speech), sys.stdout, indent=1)
     print()
 
 

@@ -24,8 +24,7 @@ void create_chat(Context& context, CallPtr call) {
   request->allowed_models = call->principal->access.models;
   request->allowed_servers = call->principal->access.mcp_servers;
   if (const base::Status good = context.chat.check(*request); !good)
-    return call->fail(
-        wrong_model_error(*context.chat.registry(), request->models.front(), "chat", good.error()));
+    return call->fail(wrong_model_error(context, request->models.front(), "chat", good.error()));
   if (request->deferred) return defer_chat(context, call, *std::move(request), *std::move(key));
   if (*key) call->ignored.emplace_back(kIdempotencyKey);  // there is no job to keep it with
   if (const base::Status allowed = context.tokens.admit(*call, call->body().size()); !allowed)

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -11,9 +13,9 @@
 #include "api/model_request.h"
 #include "platform/base/nearest.h"
 #include "schemas/json/json_text.h"
+#include "schemas/media/local_transcription.h"
 #include "schemas/media/ocr_request.h"
 #include "schemas/media/speech.h"
-#include "schemas/media/transcription_request.h"
 #include "schemas/unknown_model.h"
 
 namespace millrace::api {
@@ -37,8 +39,9 @@ constexpr std::array kAbilities{AbilityName{"chat", Ability::kChat},
 // A model as shown to clients. If empty, owned_by is the provider and display_name the id.
 struct Card {
   std::string_view id, provider, display_name = {}, owned_by = {};
-  std::int64_t created = 0;        // 0: unknown
-  std::string_view alias_of = {};  // the model's own name, if `id` is a further one
+  std::int64_t created = 0;                     // 0: unknown
+  std::string_view alias_of = {};               // the model's own name, if `id` is a further one
+  std::span<const std::string> languages = {};  // of speech, ISO 639-1; empty: unknown
 };
 
 // The audio abilities of an audio model.
@@ -76,6 +79,11 @@ std::string model_json(const Card& card, const Has& has, Sound sound) {
       .member("type", "base")
       .raw("capabilities", abilities.finish());
   if (!card.alias_of.empty()) out.member("alias_of", card.alias_of);
+  if (!card.languages.empty()) {
+    std::string list;
+    for (const std::string& code : card.languages) list += (list.empty() ? "\"" : ",\"") + code + "\"";
+    out.raw("languages", "[" + list + "]");
+  }
   return out.finish();
 }
 
@@ -97,22 +105,31 @@ std::string speech_json(std::string_view id) {
                     [](Ability ability) { return ability == Ability::kAudio; }, {.speaks = true});
 }
 
-std::string transcription_json(std::string_view id) {
-  return model_json(own_card(id, schemas::kTranscriptionModel, "PocketSphinx, English"),
-                    [](Ability ability) { return ability == Ability::kAudio; }, {.transcribes = true});
+std::string transcription_json(std::string_view id, const schemas::LocalTranscriptionModel& model) {
+  Card card = own_card(id, model.name, model.display_name);
+  card.languages = model.languages;
+  return model_json(card, [](Ability ability) { return ability == Ability::kAudio; }, {.transcribes = true});
+}
+
+// The local model that transcribes if a client requests `id`; null: none.
+const schemas::LocalTranscriptionModel* local_transcription(const Context& context,
+                                                            const inference::Registry& registry,
+                                                            std::string_view id) {
+  return context.options.transcription_models.serving(
+      id, inference::transcription_model(registry, id).has_value());
 }
 
 // The JSON of a local model, if its endpoint would choose it; empty: a provider's model, or unknown.
-std::string own_json(const inference::Registry& registry, const std::string& id) {
+std::string own_json(const Context& context, const inference::Registry& registry, const std::string& id) {
   if (schemas::is_local_ocr_model(id)) return ocr_json(id);
-  if (schemas::is_local_transcription_model(id) && !inference::transcription_model(registry, id))
-    return transcription_json(id);
+  if (const auto* model = local_transcription(context, registry, id)) return transcription_json(id, *model);
   if (schemas::is_local_speech_model(id) && !inference::speech_model(registry, id)) return speech_json(id);
   return {};
 }
 
-// The registry's name of a model that clients send without its provider, such as "whisper-1" or "tts-1".
-std::string known_as(const inference::Registry& registry, const std::string& id) {
+// The own name of a model that clients send by a further one, such as "whisper-1" or "tts-1".
+std::string known_as(const Context& context, const inference::Registry& registry, const std::string& id) {
+  if (const auto* model = local_transcription(context, registry, id)) return model->name;
   if (registry.look_up(id)) return id;
   if (auto name = inference::transcription_model(registry, id)) return *std::move(name);
   return inference::speech_model(registry, id).value_or(id);
@@ -173,7 +190,8 @@ void send_list(const Context& context, Call& call, const std::vector<Listed>& li
     data.append(data.size() > 1 ? "," : "").append(model);
   };
   for (std::string_view id : schemas::ocr_model_names()) add(id, ocr_json(id));
-  add(schemas::kTranscriptionModel, transcription_json(schemas::kTranscriptionModel));
+  for (const schemas::LocalTranscriptionModel& model : context.options.transcription_models.all())
+    add(model.name, transcription_json(model.name, model));
   add(schemas::kSpeechModel, speech_json(schemas::kSpeechModel));
   const inference::RegistryPtr registry = context.chat.registry();
   for (const inference::ModelPtr& model : registry->configured()) {
@@ -197,15 +215,19 @@ void list_models(Context& context, CallPtr call) {
 void get_model(Context& context, CallPtr call) {
   const std::string& id = call->params.front();
   const auto registry = context.chat.registry();
-  if (const auto may = check_model(*call, id, known_as(*registry, id)); !may) return call->fail(may.error());
-  if (const std::string own = own_json(*registry, id); !own.empty()) return call->reply(json_reply(200, own));
-  const auto model = registry->find(known_as(*registry, id));
+  if (const auto may = check_model(*call, id, known_as(context, *registry, id)); !may)
+    return call->fail(may.error());
+  if (const std::string own = own_json(context, *registry, id); !own.empty())
+    return call->reply(json_reply(200, own));
+  const auto model = registry->find(known_as(context, *registry, id));
   if (model) {
     const auto listed = context.model_lists.known();
     return call->reply(json_reply(200, row_json(**model, find_listed(*listed, **model))));
   }
+  const schemas::LocalTranscriptionModels& transcription = context.options.transcription_models;
+  if (transcription.is_missing(id)) return call->fail(schemas::missing_model(id));
   std::vector<std::string_view> own(schemas::ocr_model_names().begin(), schemas::ocr_model_names().end());
-  const auto transcription_models = schemas::transcription_model_names();
+  const auto transcription_models = transcription.names();
   own.insert(own.end(), transcription_models.begin(), transcription_models.end());
   own.push_back(schemas::kSpeechModel);
   const std::string_view near = base::nearest(id, own);

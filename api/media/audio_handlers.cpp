@@ -41,7 +41,7 @@ JobResponder::ReplyOptions reply_options_of(const RecordingIntake& intake,
 }
 
 void report_unsupported_times(const inference::Registry& registry, schemas::TranscriptionRequest& request) {
-  if (!request.needs_times) return;
+  if (!request.needs_times || !request.spec.by_provider) return;
   const auto [segments, words] =
       inference::reported_times(registry, request.spec.model, request.spec.language);
   const schemas::TranscriptStyle& style = request.spec.style;
@@ -66,17 +66,23 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   if (!submission) return call.fail(submission.error());
   const auto registry = intake.context.chat.registry();
   std::string requested_model;
-  auto request = schemas::parse_transcription_request(
-      intake.task, form.fields, form.file != nullptr, [&](const std::string& model) {
-        requested_model = model;
-        return inference::transcription_model(*registry, model).has_value();
-      });
+  const schemas::TranscriptionModels models{
+      .local = intake.context.options.transcription_models,
+      .has_provider =
+          [&](const std::string& model) {
+            requested_model = model;
+            return inference::transcription_model(*registry, model).has_value();
+          },
+      .may_suggest =
+          [&](std::string_view model) { return schemas::allows(call.principal->access.models, model); }};
+  auto request = schemas::parse_transcription_request(intake.task, form.fields, form.file != nullptr, models);
   if (!request)
-    return call.refuse(
-        wrong_model_error(*registry, requested_model, "transcribe recordings", std::move(request.error())));
+    return call.refuse(wrong_model_error(intake.context, requested_model, "transcribe recordings",
+                                         std::move(request.error())));
   const std::string& model = request->spec.model;
-  const std::string name =
-      inference::transcription_model(*registry, model).value_or(std::string(schemas::kTranscriptionModel));
+  const std::string name = request->spec.by_provider
+                               ? inference::transcription_model(*registry, model).value_or(model)
+                               : request->spec.local_model;
   if (const auto may = check_model(call, model, name); !may) return call.fail(may.error());
   if (request->spec.by_provider) request->spec.allowed_models = call.principal->access.models;
   if (auto refusal = check_speakers(*registry, *request)) return call.refuse(*std::move(refusal));

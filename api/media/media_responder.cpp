@@ -169,8 +169,7 @@ void create_embeddings(Context& context, CallPtr call) {
   request->strict = *strict;
   if (!allow_model(context, *call, *request)) return;
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
-    return call->refuse(
-        wrong_model_error(*context.chat.registry(), request->model, "make embeddings", *wrong));
+    return call->refuse(wrong_model_error(context, request->model, "make embeddings", *wrong));
   std::string().swap(call->body());  // its budget stays reserved: the request holds as many bytes
   std::make_shared<EmbeddingResponder>(context, std::move(call), *std::move(request))->begin();
 }
@@ -200,7 +199,7 @@ void create_images(Context& context, CallPtr call) {
   }
   if (!allow_model(context, *call, *request)) return;
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
-    return call->refuse(wrong_model_error(*context.chat.registry(), request->model, "make images", *wrong));
+    return call->refuse(wrong_model_error(context, request->model, "make images", *wrong));
   const bool is_stored = may_be_stored(*context.chat.registry(), *request);
   const auto responder = std::make_shared<ImageResponder>(context, call, *std::move(request));
   if (!is_stored) return responder->begin();

@@ -207,15 +207,17 @@ using ParsedRequest = tl::expected<schemas::OcrRequest, schemas::Refusal>;
 using Parse = std::function<ParsedRequest(const schemas::IsProviderModel& has_provider)>;
 
 // nullopt: an error was sent.
-std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call, bool strict,
+std::optional<schemas::OcrRequest> read_ocr(const Context& context, Call& call, bool strict,
                                             const Parse& parse) {
+  const auto snapshot = context.chat.registry();
+  const inference::Registry& registry = *snapshot;
   std::string requested_model;
   auto request = parse([&](const std::string& model) {
     requested_model = model;
     return inference::ocr_model(registry, model).has_value();
   });
   if (!request) {
-    call.refuse(wrong_model_error(registry, requested_model, "read documents", std::move(request.error())));
+    call.refuse(wrong_model_error(context, requested_model, "read documents", std::move(request.error())));
     return std::nullopt;
   }
   if (const auto good = inference::check_strict(strict, request->dropped); !good) {
@@ -265,11 +267,10 @@ void submit_uploaded(Context& context, CallPtr call, bool strict, bool is_form, 
   const std::string query = call->head().query;
   auto submission = submission_of(*call, [&] { return fingerprint(form, is_form, query); });
   if (!submission) return call->fail(submission.error());
-  auto request =
-      read_ocr(*context.chat.registry(), *call, strict, [&](const schemas::IsProviderModel& has_provider) {
-        if (!is_form) return schemas::parse_ocr_query(query_pairs(query), has_provider);
-        return schemas::parse_ocr_form(form.fields, form.file != nullptr, has_provider);
-      });
+  auto request = read_ocr(context, *call, strict, [&](const schemas::IsProviderModel& has_provider) {
+    if (!is_form) return schemas::parse_ocr_query(query_pairs(query), has_provider);
+    return schemas::parse_ocr_form(form.fields, form.file != nullptr, has_provider);
+  });
   if (!request) return;
   for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
   if (request->spec.document_name.empty()) request->spec.document_name = schemas::job_name(form.file_name);
@@ -316,7 +317,7 @@ void create_ocr(Context& context, CallPtr call) {
   }
   auto submission = submission_of(*call, [&call] { return base::sha256(call->body()); });
   if (!submission) return call->fail(submission.error());
-  auto request = read_ocr(*context.chat.registry(), *call, *strict, [&call](const auto& has_provider) {
+  auto request = read_ocr(context, *call, *strict, [&call](const auto& has_provider) {
     return schemas::read_ocr_request(call->body(), has_provider);
   });
   if (!request) return;

@@ -67,7 +67,7 @@ void create_speech(Context& context, CallPtr call) {
   const std::string name = provided.value_or(std::string(schemas::kSpeechModel));
   if (const auto may = check_model(*call, request->model, name); !may) return call->fail(may.error());
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
-    return call->refuse(wrong_model_error(*context.chat.registry(), request->model, "speak", *wrong));
+    return call->refuse(wrong_model_error(context, request->model, "speak", *wrong));
   call->set_model(request->model);
   call->drop_body();
   std::make_shared<SpeechResponder>(context, std::move(call), *std::move(request))->begin();

@@ -35,6 +35,8 @@ constexpr std::string_view kReplySchemas = R"json({
       "created_at": {"type": "string", "format": "date-time"}, "owned_by": {"type": "string"},
       "provider": {"type": "string"}, "display_name": {"type": "string"}, "type": {"const": "base"},
       "alias_of": {"type": "string", "description": "The model's own name, if `id` is a further name of it"},
+      "languages": {"type": "array", "items": {"type": "string"},
+        "description": "Of a local model that transcribes: the languages that it knows, ISO 639-1"},
       "capabilities": {"type": "object", "additionalProperties": {"type": "boolean"},
         "description": "`audio`: the model can transcribe audio (`transcription`), synthesize speech (`speech`), or both"}}},
   "ModelList": {"type": "object", "required": ["object", "data"], "properties": {

@@ -57,12 +57,14 @@ constexpr std::array kTranslationReplies{
     kTextForms, kLaterJob, kModelFailed, kTooSlow};
 
 constexpr std::string_view kTranscriptionAbout =
-    "OpenAI's audio transcriptions, run as a job. Use the local model `millrace/sphinx-en` or a provider's "
-    "model. The form's fields may precede or follow the file. The file's format is detected from its bytes. "
+    "OpenAI's audio transcriptions, run as a job. Use a local model, such as `millrace/sphinx-en`, or a "
+    "provider's model; a local model refuses a language that it does not know. The form's fields may precede "
+    "or follow the file. The file's format is detected from its bytes. "
     "If the job takes longer than the request may wait, it continues, and its partial result can be read.";
 constexpr std::string_view kTranslationAbout =
-    "Returns English text of a recording. The local engine supports only English recordings; other languages "
-    "need a provider's model.";
+    "Returns English text of a recording. The built-in local models support only English recordings; other "
+    "languages need a local Whisper model of several languages (the setting stt.models) or a provider's "
+    "model.";
 
 // clang-format off
 const std::array kAudioRoutes{

@@ -72,7 +72,7 @@ MaybeCost call_cost_max(Context& context, const schemas::OcrSpec& spec) {
 MaybeCost call_cost_max(Context& context, const schemas::TranscriptionSpec& spec) {
   const auto registry = context.chat.registry();
   if (!spec.by_provider) {
-    const auto local = registry->local_price(schemas::kTranscriptionModel);
+    const auto local = registry->local_price(spec.local_model);
     return schemas::nano_usd(local.audio_second.value_or(0));
   }
   const auto model = inference::transcription_model(*registry, spec.model);

@@ -25,7 +25,8 @@ namespace {
 using namespace std::string_literals;
 
 constexpr std::chrono::seconds kEngineWait{30};
-constexpr std::size_t kSpokenMin = 4096;  // a second and a half of MP3 has three times as many
+constexpr std::size_t kSpokenMin = 32'000;  // half a second
+constexpr std::int64_t kTrialMs = 1'400;    // of the spoken sentence
 
 // A document of one page with one line that the engine must recognise.
 constexpr std::string_view kTrialDocument =
@@ -37,15 +38,6 @@ constexpr std::string_view kTrialDocument =
     "4 0 obj\n<< /Length 58 >>\nstream\nBT /F1 24 Tf 20 40 Td (Millrace doctor reads this) Tj ET "
     "\nendstream\nendobj\n"
     "trailer\n<< /Size 5 /Root 1 0 R >>\n%%EOF\n";
-
-// One second of silence: 16 kHz, 16 bit, mono.
-std::string trial_recording() {
-  constexpr std::size_t kBytes = 32'000;
-  return "RIFF\x24\x7d\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00"
-         "\x00\x7d\x00\x00\x02\x00\x10\x00"
-         "data\x00\x7d\x00\x00"s +
-         std::string(kBytes, '\0');
-}
 
 using Ending = std::promise<base::Status>;
 
@@ -63,12 +55,15 @@ base::Status outcome(const base::Result<engines::EngineCallHandle>& ticket, std:
   return base::error(base::Code::kPageTimeout, "the engine did not answer within 30 s");
 }
 
-// A speech request in the default encoding of clients.
+constexpr const char* kTrialSentence = "The water turns the wheel.";
+constexpr const char* kTrialWord = "water";
+
 schemas::SpeechRequest trial_sentence() {
   schemas::SpeechRequest request;
   request.model = schemas::kSpeechModel;
-  request.input = "Millrace doctor says this";
+  request.input = kTrialSentence;
   request.voice = schemas::local_voices().front().name;
+  request.encoding = schemas::SpeechEncoding::kWav;
   return request;
 }
 
@@ -91,36 +86,39 @@ base::Status check_ocr(engines::EnginePool& children) {
                      "the engine read \"" + *markdown + "\" instead of a known line");
 }
 
-// Silence is decoded and transcribed like any recording, with the whole model.
-base::Status check_transcription(engines::EnginePool& children) {
+base::Result<std::string> speak_sentence(engines::EnginePool& children) {
+  engines::Speaker engine(children);
+  auto sound = std::make_shared<std::string>();
+  auto ending = std::make_shared<Ending>();
+  const auto ticket = engine.speak(
+      trial_sentence(), [sound](const std::string& audio) { *sound += audio; },
+      [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
+  if (base::Status spoken = outcome(ticket, ending->get_future()); !spoken) return spoken.error();
+  if (sound->size() >= kSpokenMin) return *sound;
+  return base::error(base::Code::kInternal, "a sentence was spoken as " +
+                                                base::short_bytes(static_cast<std::int64_t>(sound->size())) +
+                                                " of sound");
+}
+
+base::Status check_transcription(engines::EnginePool& children, const std::string& sentence,
+                                 const TranscriptionTrial& trial) {
   engines::Transcriber engine(children);
-  auto file = process::memory_file(trial_recording());
+  auto file = process::memory_file(sentence);
   if (!file) return file.error();
   auto recording = engines::Recording::from(std::move(*file), {});
   if (!recording) return recording.error();
-  auto fault = std::make_shared<std::optional<base::Error>>();
+  auto heard = std::make_shared<schemas::TranscriptPiece>();
   auto ending = std::make_shared<Ending>();
   const auto ticket = engine.transcribe(
-      *recording, {{0, 0, 1000}},
-      [fault](const engines::PieceOutcome& piece_outcome) { *fault = piece_outcome.piece.error; },
+      *recording, {trial.model, {}}, {{0, 0, kTrialMs}},
+      [heard](const engines::PieceOutcome& outcome) { *heard = outcome.piece; },
       [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
-  if (base::Status transcribed = outcome(ticket, ending->get_future()); !transcribed) return transcribed;
-  if (*fault) return **fault;
-  return {};
-}
-
-base::Status check_speech(engines::EnginePool& children) {
-  engines::Speaker engine(children);
-  auto bytes = std::make_shared<std::size_t>(0);
-  auto ending = std::make_shared<Ending>();
-  const auto ticket = engine.speak(
-      trial_sentence(), [bytes](const std::string& audio) { *bytes += audio.size(); },
-      [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
-  if (base::Status spoken = outcome(ticket, ending->get_future()); !spoken) return spoken;
-  if (*bytes >= kSpokenMin) return {};
-  return base::error(
-      base::Code::kInternal,
-      "a sentence was transcribed as " + base::short_bytes(static_cast<std::int64_t>(*bytes)) + " of sound");
+  if (base::Status ended = outcome(ticket, ending->get_future()); !ended) return ended;
+  if (heard->error) return *heard->error;
+  const std::string text = schemas::text_of(*heard);
+  if (!trial.knows_english || text.find(kTrialWord) != std::string::npos) return {};
+  return base::error(base::Code::kInternal,
+                     std::string("\"") + kTrialSentence + "\" was transcribed as \"" + text + "\"");
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ai/engines/pool/engine_pool.h"
+#include "ai/engines/speech/loadable_model.h"
 #include "app/config/settings.h"
 #include "platform/base/result.h"
 
@@ -10,8 +11,16 @@
 namespace millrace::app {
 
 base::Status check_ocr(engines::EnginePool& children);
-base::Status check_transcription(engines::EnginePool& children);
-base::Status check_speech(engines::EnginePool& children);
+// An English sentence as a WAV file.
+base::Result<std::string> speak_sentence(engines::EnginePool& children);
+
+struct TranscriptionTrial {
+  engines::LoadableModelPtr model;  // null: PocketSphinx
+  bool knows_english = true;        // the sentence must be recognised
+};
+// `sentence`: of speak_sentence.
+base::Status check_transcription(engines::EnginePool& children, const std::string& sentence,
+                                 const TranscriptionTrial& trial);
 
 // The state of one provider's server.
 struct ProviderFinding {

@@ -80,23 +80,32 @@ base::Result<std::unique_ptr<TranscriptionComponent>> TranscriptionComponent::op
   options.idle_after = settings.stt_idle;
   options.limits.recording_max = settings.stt_duration_max;
   options.jail.unjailed = settings.ocr_unjailed;
+  options.jail.limits.memory_bytes = static_cast<std::uint64_t>(settings.stt_memory_bytes);
+  auto models = std::make_unique<SpeechModels>(settings);
+  options.jail.readable = models->folders();
+  if (const base::Status usable = check_moonshine(settings); !usable)
+    base::log_warn("speech_engine_missing",
+                   {{"reason", usable.error().message}, {"used", schemas::kSphinxModel}});
   auto children = EngineChildren::open(std::move(options), {"stt", "cannot open recordings"}, metrics);
   if (!children) return children.error();
-  return std::unique_ptr<TranscriptionComponent>(new TranscriptionComponent(settings, *std::move(children)));
+  return std::unique_ptr<TranscriptionComponent>(
+      new TranscriptionComponent(settings, std::move(models), *std::move(children)));
 }
 
-std::unique_ptr<workers::Runner> TranscriptionComponent::make_runner(InferenceComponent& models,
+std::unique_ptr<workers::Runner> TranscriptionComponent::make_runner(InferenceComponent& inference,
                                                                      base::Pool& pool) {
   workers::SttRunner::Options options;
   options.range_pieces = range_pieces_;
   options.engine_time = engine_time_;
   options.shares_min = slots_;
-  options.second_price = [&chat = models.chat()] {
-    return chat.registry()->local_price(schemas::kTranscriptionModel).audio_second.value_or(0);
+  options.second_price = [&chat = inference.chat()](std::string_view model) {
+    return chat.registry()->local_price(model).audio_second.value_or(0);
   };
-  return std::make_unique<workers::SttRunner>(transcriber_, options,
-                                              std::make_unique<workers::ProviderTranscriber>(
-                                                  workers::ChatSource{models.chat(), models.loop()}, pool));
+  options.local_model = [&models = *models_](const std::string& name) { return models.find(name); };
+  return std::make_unique<workers::SttRunner>(
+      transcriber_, options,
+      std::make_unique<workers::ProviderTranscriber>(workers::ChatSource{inference.chat(), inference.loop()},
+                                                     pool));
 }
 
 }  // namespace millrace::app

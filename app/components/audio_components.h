@@ -7,6 +7,7 @@
 #include "ai/inference/media/local_speech.h"
 #include "app/components/engine_children.h"
 #include "app/components/inference_component.h"
+#include "app/components/speech_models.h"
 #include "app/config/settings.h"
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
@@ -41,19 +42,22 @@ class TranscriptionComponent {
   static base::Result<std::unique_ptr<TranscriptionComponent>> open(const Settings& settings,
                                                                     base::Metrics& metrics);
 
-  // `models` (for providers' models) and `pool` must outlive the runner.
-  std::unique_ptr<workers::Runner> make_runner(InferenceComponent& models, base::Pool& pool);
+  // `inference` (for providers' models) and `pool` must outlive the runner.
+  std::unique_ptr<workers::Runner> make_runner(InferenceComponent& inference, base::Pool& pool);
 
  private:
-  TranscriptionComponent(const Settings& settings, std::unique_ptr<EngineChildren> children)
+  TranscriptionComponent(const Settings& settings, std::unique_ptr<SpeechModels> models,
+                         std::unique_ptr<EngineChildren> children)
       : range_pieces_(settings.stt_range_pieces),
         slots_(settings.slots.at(schemas::Kind::kStt)),
         engine_time_(settings.stt_engine_time),
+        models_(std::move(models)),
         children_(std::move(children)),
         transcriber_(children_->pool()) {}
 
   const int range_pieces_, slots_;
   const std::chrono::milliseconds engine_time_;
+  std::unique_ptr<SpeechModels> models_;
   std::unique_ptr<EngineChildren> children_;
   engines::Transcriber transcriber_;
 };

@@ -232,6 +232,7 @@ api::Options Gateway::Impl::api_options() const {
     options.requests_per_tenant = std::max(1, settings.http_connections_max * 3 / 4);
   options.sync_wait = settings.ocr_wait;
   options.stt_wait = settings.stt_wait;
+  options.transcription_models = local_transcription_models(settings);
   options.run_at_max = settings.jobs_run_at_max;
   options.ssh_lifetime = settings.ssh_lifetime;
   options.chat_heartbeat = settings.chat_heartbeat;

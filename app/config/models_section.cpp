@@ -8,9 +8,9 @@
 
 #include "platform/base/nearest.h"
 #include "platform/base/net_address.h"
+#include "schemas/media/local_transcription.h"
 #include "schemas/media/ocr.h"
 #include "schemas/media/speech.h"
-#include "schemas/media/transcription.h"
 
 namespace millrace::app {
 namespace {
@@ -23,7 +23,8 @@ constexpr std::array<std::string_view, 16> kModelKeys{
     "name",  "provider", "model",     "base_url",  "api_key",    "headers",         "fallbacks",  "weight",
     "price", "limits",   "abilities", "input_max", "output_max", "response_format", "media_urls", "vision"};
 constexpr std::array<std::string_view, 2> kLocalModelKeys{"name", "price"};
-constexpr std::array kLocalModels{schemas::kOcrModel, schemas::kTranscriptionModel, schemas::kSpeechModel};
+constexpr std::array kLocalModels{schemas::kOcrModel, schemas::kMoonshineModel, schemas::kSphinxModel,
+                                  schemas::kSpeechModel};
 constexpr auto kPriceKeys = [] {
   std::array<std::string_view, 2 + inference::kPriceParts.size()> keys{"prompt", "completion"};
   std::ranges::transform(inference::kPriceParts, keys.begin() + 2, &inference::PricePart::name);
@@ -45,11 +46,6 @@ constexpr std::array kAbilities{AbilityName{"chat", Ability::kChat},
                                 AbilityName{"embeddings", Ability::kEmbeddings},
                                 AbilityName{"images", Ability::kImages},
                                 AbilityName{"audio", Ability::kAudio}, AbilityName{"ocr", Ability::kOcr}};
-
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kModelNameMax &&
-         std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
-}
 
 std::optional<inference::Price> read_price(const SectionMap& row, Mistakes& mistakes) {
   const ConfigNode* node = row.find("price");
@@ -95,7 +91,7 @@ class ModelReader {
  private:
   void read_names() {
     row_.target.name = map_.text("name").value_or("");
-    if (!is_name(row_.target.name))
+    if (!is_model_name(row_.target.name))
       map_.mistake("name",
                    "is the name that clients send, such as openai/gpt-4.1: 1 to 200 characters, no spaces");
     const auto provider = map_.text("provider");
@@ -168,6 +164,11 @@ class ModelReader {
 
 }  // namespace
 
+bool is_model_name(std::string_view text) {
+  return !text.empty() && text.size() <= kModelNameMax &&
+         std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
 const providers::Preset* read_preset(SectionMap& map, std::string_view key, const std::string& name) {
   const providers::Preset* preset = providers::preset_named(name);
   if (preset != nullptr) return preset;
@@ -214,13 +215,15 @@ std::vector<providers::Target> open_providers(ProviderEntries entries,
   return out;
 }
 
-// True if the row is one of a model of this gateway: it has only a price.
-bool read_local_model(const ConfigNode& node, ModelsSection& out) {
-  const auto is_name_key = [](const ConfigNode& line) { return line.key == "name"; };
-  const auto name = std::ranges::find_if(node.items, is_name_key);
-  const bool is_local = node.kind == ConfigNode::Kind::kMap && name != node.items.end() &&
-                        std::ranges::find(kLocalModels, name->text) != kLocalModels.end();
-  if (!is_local) return false;
+// True if the row is one of a model of this gateway: it has only a price. `configured`: names of stt.models;
+// a row for a provider that takes such a name is a mistake of the other section.
+bool read_local_model(const ConfigNode& node, std::span<const std::string> configured, ModelsSection& out) {
+  const auto name = std::ranges::find(node.items, "name", &ConfigNode::key);
+  if (node.kind != ConfigNode::Kind::kMap || name == node.items.end()) return false;
+  const bool is_built_in = std::ranges::find(kLocalModels, name->text) != kLocalModels.end();
+  const bool is_configured = std::ranges::find(configured, name->text) != configured.end() &&
+                             std::ranges::find(node.items, "provider", &ConfigNode::key) == node.items.end();
+  if (!is_built_in && !is_configured) return false;
   SectionMap map(node, "models", kLocalModelKeys, out.mistakes);
   const auto price = read_price(map, out.mistakes);
   if (!price && map.find("price") == nullptr)
@@ -229,8 +232,9 @@ bool read_local_model(const ConfigNode& node, ModelsSection& out) {
   return true;
 }
 
-void read_rows(const ConfigNode& section, const ProviderEntries& entries,
-               const ModelDependencies& dependencies, ModelsSection& out) {
+void read_rows(const ModelNodes& nodes, const ProviderEntries& entries, const ModelDependencies& dependencies,
+               ModelsSection& out) {
+  const ConfigNode& section = nodes.models;
   if (section.kind == ConfigNode::Kind::kNone) return;
   if (section.kind != ConfigNode::Kind::kList) {
     out.mistakes.push_back(
@@ -239,7 +243,7 @@ void read_rows(const ConfigNode& section, const ProviderEntries& entries,
   }
   const auto is_fatal = [](const auto& mistake) { return mistake.fatal; };
   for (const ConfigNode& node : section.items) {
-    if (read_local_model(node, out)) continue;
+    if (read_local_model(node, nodes.local_models, out)) continue;
     const std::size_t before = out.mistakes.size();
     inference::ModelRow row = read_model(node, entries, dependencies, out.mistakes);
     if (std::ranges::any_of(std::span(out.mistakes).subspan(before), is_fatal)) continue;
@@ -269,7 +273,7 @@ ModelsSection read_models(const ModelNodes& nodes, const std::map<std::string, s
   out.settings.mock = nodes.mock;
   out.settings.aliases = read_aliases(nodes.aliases, out.mistakes);
   out.settings.mcp_slugs = read_mcp(nodes.mcp, keys, out.mistakes);
-  read_rows(nodes.models, entries, dependencies, out);
+  read_rows(nodes, entries, dependencies, out);
   out.settings.open_providers = open_providers(std::move(entries), dependencies);
   check_fallbacks(out);
   return out;

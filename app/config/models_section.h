@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,7 @@ struct ModelDependencies {
 };
 
 bool is_http_url(std::string_view text);
+bool is_model_name(std::string_view text);  // 1 to 200 printable characters without spaces
 // The known provider of that name. Null, with a mistake: there is none.
 const providers::Preset* read_preset(SectionMap& map, std::string_view key, const std::string& name);
 // Reads headers from a map. A value may be env:NAME or file:PATH.
@@ -51,6 +53,8 @@ struct ModelNodes {
   const base::ConfigNode& aliases;    // alias of a provider: the provider's name
   const base::ConfigNode& mcp;        // a list: MCP servers that clients select by slug
   bool mock = false;                  // setting `mock`: mock/* may be a fallback
+  // Names of stt.models: a row of `models` may set their prices.
+  std::span<const std::string> local_models = {};
 };
 
 struct ModelsSection {

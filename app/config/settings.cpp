@@ -16,6 +16,7 @@
 #include "app/config/machines_section.h"
 #include "app/config/models_section.h"
 #include "app/config/section_map.h"
+#include "app/config/speech_models_section.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 namespace millrace::app {
@@ -47,6 +48,7 @@ constexpr int kChatSlots = 64;            // they mostly wait for providers
 constexpr int kMachineSlotsDefault = 16;  // concurrent operations; each is a thread that mostly waits
 constexpr std::string_view kDataFlag = "--data";
 constexpr std::string_view kMachines = "machines";
+constexpr std::string_view kSpeechModels = "stt.models";
 constexpr std::string_view kModels = "models", kProviders = "providers", kAliases = "aliases", kMcp = "mcp";
 
 bool parse_count(std::string_view text, int& count) {
@@ -202,6 +204,8 @@ void read_ocr(const base::Config& config, Settings& s, std::vector<base::ConfigM
 
 void read_audio(const base::Config& config, Settings& s) {
   s.stt_range_pieces = static_cast<int>(config.integer("stt.range_pieces"));
+  s.stt_engine = config.text("stt.engine");
+  s.stt_memory_bytes = config.bytes("stt.memory");
   s.stt_wait = config.duration("stt.wait");
   s.stt_duration_max = config.duration("stt.duration_max");
   s.stt_engine_time = config.duration("stt.engine_time");
@@ -302,10 +306,17 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
 void add_models(const std::map<std::string, std::string>& environment, Settings& settings,
                 LoadedSettings& out) {
   const base::Config& config = out.config;
+  SpeechModelsSection speech = read_speech_models(config.section(kSpeechModels));
+  std::vector<std::string> local_models;
+  for (const engines::SpeechModel& model : speech.models) local_models.push_back(model.name);
   const ModelNodes nodes{config.section(kModels), config.section(kProviders), config.section(kAliases),
-                         config.section(kMcp), config.boolean("mock")};
+                         config.section(kMcp),    config.boolean("mock"),     local_models};
   ModelsSection models = read_models(nodes, environment, settings.chat_timeouts);
+  check_speech_model_names(speech, models.settings, models.places);
   out.mistakes.insert(out.mistakes.end(), models.mistakes.begin(), models.mistakes.end());
+  out.mistakes.insert(out.mistakes.end(), speech.mistakes.begin(), speech.mistakes.end());
+  out.speech_model_places = std::move(speech.places);
+  settings.speech_models = std::move(speech.models);
   out.model_places = std::move(models.places);
   settings.models = std::move(models.settings);
   settings.models.default_image_model = config.text("images.default_model");
@@ -359,7 +370,7 @@ LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
   sources.environment = environment();
   sources.flags = flags;
   sources.flags.erase("config");
-  sources.sections = {kMachines, kModels, kProviders, kAliases, kMcp};
+  sources.sections = {kMachines, kModels, kProviders, kAliases, kMcp, kSpeechModels};
   sources.other_variables = {"MILLRACE_CONFIG", "MILLRACE_URL",   "MILLRACE_API_KEY",
                              "MILLRACE_TRY",    "MILLRACE_BUILD", "MILLRACE_CHAT_HISTORY"};
   out.file = choose_file(flags, sources.environment);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ai/engines/speech/speech_model.h"
 #include "ai/inference/routing/registry.h"
 #include "bus/kafka/kafka_settings.h"
 #include "platform/base/config.h"
@@ -63,7 +64,10 @@ struct Settings {
   bool ocr_unjailed = false;
   int speech_children = 0;
   int picture_children = 0, pictures_per_tenant = 0;
-  int stt_range_pieces = 4;
+  int stt_range_pieces = 8;
+  std::string stt_engine;
+  std::int64_t stt_memory_bytes = 0;
+  std::vector<engines::SpeechModel> speech_models;  // of the section stt.models, in its order
   std::chrono::milliseconds stt_wait{}, stt_duration_max{}, stt_engine_time{}, stt_idle{};
   std::int64_t exec_output_max_bytes = 0;
   std::chrono::milliseconds exec_output_grace{0};
@@ -90,8 +94,9 @@ struct LoadedSettings {
   std::optional<Settings> settings;
   // All mistakes: those of the file by line, then the others.
   std::vector<base::ConfigMistake> mistakes;
-  std::vector<std::string> machine_places;  // where each of settings.machines is defined in the file
-  std::vector<std::string> model_places;    // the same for settings.models.models
+  std::vector<std::string> machine_places;       // where each of settings.machines is defined in the file
+  std::vector<std::string> model_places;         // the same for settings.models.models
+  std::vector<std::string> speech_model_places;  // and for settings.speech_models
 };
 LoadedSettings load_settings(const std::map<std::string, std::string>& flags);
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ai/engines/speech/model_files.h"
 #include "app/cli/json_cells.h"
 #include "platform/base/bytes.h"
 
@@ -145,6 +146,12 @@ base::Config::EffectiveValue model_line(const inference::ModelRow& row, const st
   return {"models." + target.name, std::string(target.preset->name) + " " + target.model + where, place};
 }
 
+base::Config::EffectiveValue speech_model_line(const engines::SpeechModel& model, const std::string& place) {
+  std::string value = std::string(engines::family_name(model.family)) + " " + model.path;
+  for (const std::string& language : model.languages) value += " " + language;
+  return {"stt.models." + model.name, std::move(value), place};
+}
+
 // The line of a provider: its place in the file, else the variable that has its key.
 base::Config::EffectiveValue provider_line(const providers::Target& provider,
                                            const base::ConfigNode& section) {
@@ -205,6 +212,9 @@ std::vector<base::Config::EffectiveValue> effective_settings(const LoadedSetting
   }
   for (std::size_t i = 0; loaded.settings && i < loaded.model_places.size(); ++i) {
     lines.push_back(model_line(loaded.settings->models.models[i], loaded.model_places[i]));
+  }
+  for (std::size_t i = 0; loaded.settings && i < loaded.speech_model_places.size(); ++i) {
+    lines.push_back(speech_model_line(loaded.settings->speech_models[i], loaded.speech_model_places[i]));
   }
   if (loaded.settings) {
     for (const providers::Target& provider : loaded.settings->models.open_providers)

@@ -66,7 +66,7 @@ bool allow(int rules, const char* path, std::uint64_t rights) {
 
 }  // namespace
 
-base::Result<base::Fd> engine_file_rules() {
+base::Result<base::Fd> engine_file_rules(const std::vector<std::string>& readable) {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1)
     return rules_unavailable(
@@ -79,6 +79,8 @@ base::Result<base::Fd> engine_file_rules() {
                  allow(rules.get(), "/dev/null", kReadFile | kWriteFile) &&
                  allow(rules.get(), "/dev/zero", kReadFile) && allow(rules.get(), "/dev/urandom", kReadFile);
   for (const char* path : kReadableFiles) allowed = allowed && allow(rules.get(), path, kReadFile | kList);
+  for (const std::string& path : readable)
+    allowed = allowed && allow(rules.get(), path.c_str(), kReadFile | kList);
   if (!allowed) return rules_unavailable("cannot add a rule");
   return rules;
 }

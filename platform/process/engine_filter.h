@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "platform/base/fd.h"
 #include "platform/base/result.h"
@@ -12,10 +13,11 @@ namespace millrace::process {
 inline constexpr const char* kReadableFiles[] = {"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",
                                                  "/var/cache/fontconfig"};
 
-// A Landlock ruleset for `confine_process` that allows these files and the null device. Everything else
-// cannot be read, created, written, renamed or removed, whoever owns it. No TCP port can be opened. If the
-// kernel supports it, no process outside can be signalled. kInternal: this kernel does not support Landlock.
-base::Result<base::Fd> engine_file_rules();
+// A Landlock ruleset for `confine_process` that allows these files, those of `readable` and the null device.
+// Everything else cannot be read, created, written, renamed or removed, whoever owns it. No TCP port can be
+// opened. If the kernel supports it, no process outside can be signalled. kInternal: this kernel does not
+// support Landlock.
+base::Result<base::Fd> engine_file_rules(const std::vector<std::string>& readable = {});
 
 // A seccomp filter with the system calls that a confined engine and its poppler children need, as BPF bytes
 // for `bwrap --add-seccomp-fd` or PR_SET_SECCOMP. All other calls fail with EPERM. So no socket can be

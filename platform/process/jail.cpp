@@ -67,7 +67,7 @@ std::string lock_failure(base::Fd rules, base::Fd filter) {
 }  // namespace
 
 Jail::Jail(JailOptions options, Confinement confinement, std::string filter)
-    : options_(options), confinement_(confinement), filter_(std::move(filter)) {}
+    : options_(std::move(options)), confinement_(confinement), filter_(std::move(filter)) {}
 
 base::Result<Jail> Jail::make(const JailOptions& options, Confinement confinement) {
   if (options.uid == 0) return base::error(base::Code::kInternal, "a jail must not run as uid 0");
@@ -83,7 +83,8 @@ base::Status Jail::trial(Spawner& spawner, const JailOptions& options, Confineme
   auto bytes = engine_seccomp_filter();
   auto filter = bytes ? memory_file(*bytes) : base::Result<base::Fd>(std::move(bytes.error()));
   if (!filter) return filter.error();
-  auto rules = form == Confinement::kFileRules ? engine_file_rules() : base::Result<base::Fd>(base::Fd());
+  auto rules = form == Confinement::kFileRules ? engine_file_rules(options.readable)
+                                               : base::Result<base::Fd>(base::Fd());
   if (!rules) return rules.error();
   std::string failure;
   std::jthread([&] { failure = lock_failure(std::move(*rules), std::move(*filter)); }).join();
@@ -190,7 +191,7 @@ base::Result<Jail::Wrapped> Jail::wrap(const Command& inner) const {
   if (confinement_ == Confinement::kNamespaces) return wrapped;
   append(command.argv, {"--seccomp-fd", std::to_string(filter_fd)});
   if (confinement_ == Confinement::kReduced) return wrapped;
-  auto rules = engine_file_rules();
+  auto rules = engine_file_rules(options_.readable);
   if (!rules) return std::move(rules.error());
   wrapped.rules = std::move(*rules);
   command.fds.push_back({rules_fd, wrapped.rules.get()});

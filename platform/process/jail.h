@@ -33,6 +33,9 @@ struct JailOptions {
   uid_t uid = 209'999;    // used when the gateway is root: outside the range of host users
   bool unjailed = false;  // ocr.unjailed: children of an ordinary user may run with kReduced
   JailLimits limits;
+  // Files and folders that the child may read in addition to the system's, by their paths. Only for
+  // kFileRules: with namespaces, files enter as sealed copies (memory_file.h).
+  std::vector<std::string> readable = {};
 };
 
 // The result of `Jail::probe`. `doctor` prints it. A worker that must not start without a stricter form

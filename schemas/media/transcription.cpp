@@ -33,6 +33,7 @@ TranscriptionSpec transcription_from(const Json& from) {
                 .segments = from.value("segments", true),
                 .words = from.value("words", false)};
   spec.by_provider = from.value("by_provider", false);
+  if (!spec.by_provider) spec.local_model = from.value("local_model", std::string(kSphinxModel));
   spec.allowed_models = allow_list_from(from.value("allowed_models", Json()));
   if (const auto at = from.find("pieces"); at != from.end()) spec.pieces = pieces_from(*at);
   spec.recording_ms = from.value("recording_ms", std::int64_t{0});
@@ -52,6 +53,7 @@ std::string to_json(const TranscriptionSpec& spec) {
   if (!spec.style.segments) out["segments"] = false;
   if (spec.style.words) out["words"] = true;
   if (spec.by_provider) out["by_provider"] = true;
+  if (!spec.local_model.empty()) out["local_model"] = spec.local_model;
   if (spec.allowed_models) out["allowed_models"] = *spec.allowed_models;
   if (spec.is_share()) out["pieces"] = pieces_json(spec.pieces);
   if (spec.recording_ms > 0) out["recording_ms"] = spec.recording_ms;

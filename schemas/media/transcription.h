@@ -7,6 +7,7 @@
 
 #include "platform/base/result.h"
 #include "schemas/key_access.h"
+#include "schemas/media/local_transcription.h"
 #include "schemas/media/speakers.h"
 #include "schemas/media/transcript.h"
 
@@ -16,8 +17,6 @@ inline constexpr std::int64_t kAudioBytesMax = 25ll << 20;  // of a recording; a
 
 // The form field of the recording, for errors about it.
 inline constexpr std::string_view kRecordingField = "file";
-
-inline constexpr std::string_view kTranscriptionModel = "millrace/sphinx-en";
 
 // A section of a recording that is recognised as a unit. `index` counts the pieces; times are in
 // milliseconds.
@@ -31,12 +30,13 @@ struct AudioPiece {
 struct TranscriptionSpec {
   std::string model;      // as requested
   std::string file_name;  // as sent by the client; an upstream may use its extension
-  std::string language;   // ISO 639-1, or a name; empty: not given
+  std::string language;   // ISO 639-1; to a provider as requested; empty: not given
   std::string prompt;
   std::optional<double> temperature;
   SpeakerParameters speakers;
   TranscriptStyle style;
   bool by_provider = false;  // a provider's model transcribes it, not the local engine; fixed at submission
+  std::string local_model;   // name of the local model, fixed at submission; empty: `by_provider`
   AllowList allowed_models;  // of the key, for fallbacks
   // Set for a child: its share of the root job's pieces, and the whole recording's length.
   std::vector<AudioPiece> pieces;

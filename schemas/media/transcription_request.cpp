@@ -2,20 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 #include "platform/base/nearest.h"
 #include "schemas/jobs/job_metadata.h"
+#include "schemas/media/languages.h"
 #include "schemas/unknown_model.h"
 
 namespace millrace::schemas {
 namespace {
 
-// Existing clients send OpenAI's model names.
-constexpr std::array<std::string_view, 4> kTranscriptionModels{kTranscriptionModel, "whisper-1",
-                                                               "gpt-4o-transcribe", "gpt-4o-mini-transcribe"};
 constexpr std::int64_t kTranscriptionModelMax = 255;
 constexpr std::int64_t kLanguageMax = 64;
-constexpr std::int64_t kPromptMax = 4096;  // bytes; Whisper uses about 900 of them
+constexpr std::size_t kLanguagesShownMax = 8;  // in an error
+constexpr std::int64_t kPromptMax = 4096;      // bytes; Whisper uses about 900 of them
 
 // The struct that the tables fill.
 struct TranscriptionRequestDraft {
@@ -73,15 +74,15 @@ constexpr Field kFileField{
 constexpr Field kModelField{.name = "model",
                             .required = true,
                             .text =
-                                "`millrace/sphinx-en`, the local engine, which supports English only, or a "
-                                "provider's transcription model; whisper-1, gpt-4o-transcribe and "
-                                "gpt-4o-mini-transcribe are other names of the local engine while no "
-                                "provider has them",
+                                "`millrace/moonshine-en` or `millrace/sphinx-en`, the local models for "
+                                "English; a model of the setting stt.models; or a provider's transcription "
+                                "model. whisper-1, gpt-4o-transcribe and gpt-4o-mini-transcribe are other "
+                                "names of the default local model while no provider has them",
                             .min = 1,
                             .max = kTranscriptionModelMax,
                             .store = into_transcription<&TranscriptionRequestDraft::model>};
 constexpr Field kPromptField{.name = "prompt",
-                             .text = "A text that guides the style; the local engine ignores it",
+                             .text = "A text that guides the style; local models ignore it",
                              .max = kPromptMax,
                              .store = into_transcription<&TranscriptionRequestDraft::prompt>};
 constexpr Field kFormField{.name = "response_format",
@@ -95,12 +96,14 @@ constexpr Field kTranslationFormField{.name = "response_format",
                                       .store = into_transcription<&TranscriptionRequestDraft::form>};
 constexpr Field kTemperatureField{.name = "temperature",
                                   .type = FieldType::kNumber,
-                                  .text = "The sampling temperature; the local engine ignores it",
+                                  .text = "The sampling temperature; local models ignore it",
                                   .min = 0,
                                   .max = 1,
                                   .store = into_transcription<&TranscriptionRequestDraft::temperature>};
 constexpr Field kLanguageField{.name = "language",
-                               .text = "ISO 639-1, such as `en`",
+                               .text =
+                                   "ISO 639-1, such as `en`. A local model refuses a language that it does "
+                                   "not know",
                                .max = kLanguageMax,
                                .store = into_transcription<&TranscriptionRequestDraft::language>};
 constexpr Field kMetadataField{
@@ -179,15 +182,69 @@ FieldProblem at_field(std::string_view field, std::string msg) {
           .ctx = {}};
 }
 
-// "en", "en-GB", "English".
-bool is_english(std::string_view language) {
-  std::string text(language.substr(0, language.find_first_of("-_")));
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  return text == "en" || text == "eng" || text == "english";
+// "English (en), German (de)"; of many, the first ones.
+std::string shown_languages(const std::vector<std::string>& codes) {
+  std::string text;
+  const std::size_t shown = std::min(codes.size(), kLanguagesShownMax);
+  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + shown_language(codes[i]);
+  if (codes.size() > shown) text += " and " + std::to_string(codes.size() - shown) + " more";
+  return text;
+}
+
+// The local models for which `fits` is true, as "'a' or 'b'"; empty: none.
+std::string suggestions(const TranscriptionModels& models,
+                        const std::function<bool(const LocalTranscriptionModel&)>& fits) {
+  std::string text;
+  for (const LocalTranscriptionModel& model : models.local.all()) {
+    if (!fits(model) || (models.may_suggest && !models.may_suggest(model.name))) continue;
+    text += (text.empty() ? "'" : " or '") + model.name + "'";
+  }
+  return text;
+}
+
+// Empty: the model knows the language.
+std::string language_problem(const std::string& language, const LocalTranscriptionModel& local,
+                             const TranscriptionModels& models) {
+  const SpokenLanguage* wanted = find_language(language);
+  if (wanted == nullptr) return "Input should be an ISO 639-1 code, such as 'en'";
+  if (local.knows(wanted->code)) return {};
+  const std::string shown = shown_language(wanted->code);
+  const std::string others =
+      suggestions(models, [&](const LocalTranscriptionModel& model) { return model.knows(wanted->code); });
+  return "The model '" + local.name + "' supports " + (local.languages.size() == 1 ? "only " : "") +
+         shown_languages(local.languages) + "; " +
+         (others.empty() ? "no local model supports " + shown +
+                               ": configure one in stt.models, or a Whisper server (docs/audio.md)"
+                         : "for " + shown + " use model " + others);
+}
+
+// Speech of an English-only model is its own translation into English. Empty: the model translates.
+std::string translation_problem(const LocalTranscriptionModel& local, const TranscriptionModels& models) {
+  if (local.translates || local.is_english_only()) return {};
+  const std::string others =
+      suggestions(models, [](const LocalTranscriptionModel& model) { return model.translates; });
+  return "The model '" + local.name + "' does not translate; " +
+         (others.empty() ? "configure a Whisper model of several languages in stt.models (docs/audio.md)"
+                         : "use model " + others);
+}
+
+// Reports what the local model that is to transcribe cannot do.
+Problems local_problems(TranscriptionTask task, const TranscriptionRequestDraft& draft,
+                        const LocalTranscriptionModel& local, const TranscriptionModels& models) {
+  Problems out;
+  if (!draft.language.empty()) {
+    if (std::string problem = language_problem(draft.language, local, models); !problem.empty())
+      out.push_back(at_field("language", std::move(problem)));
+  }
+  if (task == TranscriptionTask::kTranslate) {
+    if (std::string problem = translation_problem(local, models); !problem.empty())
+      out.push_back(at_field("model", std::move(problem)));
+  }
+  return out;
 }
 
 // Reports parameters that exclude each other.
-Problems clashes(const TranscriptionRequestDraft& draft, bool is_local) {
+Problems clashes(const TranscriptionRequestDraft& draft) {
   Problems out;
   if (draft.needs_detail && draft.form != "verbose_json")
     out.push_back(at_field("timestamp_granularities", "Only with `response_format` verbose_json"));
@@ -197,17 +254,13 @@ Problems clashes(const TranscriptionRequestDraft& draft, bool is_local) {
   if (draft.speakers.names.size() != draft.speakers.references.size())
     out.push_back(at_field(kKnownSpeakerReferences,
                            "There should be one for each item of `known_speaker_names`, in the same order"));
-  if (is_local && !draft.language.empty() && !is_english(draft.language))
-    out.push_back(
-        at_field("language",
-                 "The local engine supports English only; for other languages configure a Whisper server, "
-                 "docs/audio.md"));
   return out;
 }
 
-Refusal no_speech_model(const std::string& model) {
-  const std::string_view near = base::nearest(model, kTranscriptionModels);
-  return {unknown_model(model, near.empty() ? kTranscriptionModel : near), {}};
+Refusal no_speech_model(const std::string& model, const LocalTranscriptionModels& local) {
+  if (local.is_missing(model)) return {missing_model(model), {}};
+  const std::string_view near = base::nearest(model, local.names());
+  return {unknown_model(model, near.empty() ? local.default_model().name : near), {}};
 }
 
 // A stream's events have only the text, or the segments with their speakers. The job's result has the
@@ -219,7 +272,7 @@ void note_unstreamed(const TranscriptionRequestDraft& draft, DroppedParams& drop
   if (draft.needs_detail) dropped.push_back({.name = "timestamp_granularities"});
 }
 
-// The local engine is deterministic, so it supports only temperature 0.
+// Local models are deterministic, so they support only temperature 0.
 void note_dropped(const TranscriptionRequestDraft& draft, bool is_local, DroppedParams& dropped) {
   if (is_local && !draft.prompt.empty()) dropped.push_back({.name = "prompt"});
   if (is_local && draft.temperature.value_or(0) > 0) dropped.push_back({.name = "temperature"});
@@ -227,9 +280,11 @@ void note_dropped(const TranscriptionRequestDraft& draft, bool is_local, Dropped
   if (draft.include) dropped.push_back({.name = "include"});
 }
 
-TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraft draft, bool by_provider) {
+// `local`: the model that transcribes; null: a provider's.
+TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraft draft,
+                                const LocalTranscriptionModel* local) {
   TranscriptionRequest out;
-  note_dropped(draft, !by_provider, out.dropped);
+  note_dropped(draft, local != nullptr, out.dropped);
   out.stream = draft.stream;
   out.start = draft.start;
   out.deferred = draft.deferred || draft.start;
@@ -240,7 +295,11 @@ TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraf
   out.spec.prompt = std::move(draft.prompt);
   out.spec.temperature = draft.temperature;
   out.spec.speakers = std::move(draft.speakers);
-  out.spec.by_provider = by_provider;
+  out.spec.by_provider = local == nullptr;
+  if (local != nullptr) {
+    out.spec.local_model = local->name;
+    if (const SpokenLanguage* known = find_language(out.spec.language)) out.spec.language = known->code;
+  }
   out.spec.style = {.form = transcript_format_named(draft.form).value_or(TranscriptFormat::kJson),
                     .translate = task == TranscriptionTask::kTranslate,
                     .segments = !draft.needs_detail || draft.segments,
@@ -249,12 +308,6 @@ TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraf
 }
 
 }  // namespace
-
-std::span<const std::string_view> transcription_model_names() { return kTranscriptionModels; }
-bool is_local_transcription_model(std::string_view name) {
-  return std::find(kTranscriptionModels.begin(), kTranscriptionModels.end(), name) !=
-         kTranscriptionModels.end();
-}
 
 std::optional<Refusal> no_speakers(const TranscriptionRequest& request, bool knows_speakers) {
   if (knows_speakers || request.spec.style.form != TranscriptFormat::kDiarizedJson) return std::nullopt;
@@ -289,9 +342,10 @@ std::span<const Field> transcription_fields(TranscriptionTask task) {
   return kTranscriptionTable;
 }
 
-tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
-    TranscriptionTask task, const QueryPairs& fields, bool has_file,
-    const std::function<bool(const std::string& model)>& has_provider) {
+tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(TranscriptionTask task,
+                                                                        const QueryPairs& fields,
+                                                                        bool has_file,
+                                                                        const TranscriptionModels& models) {
   QueryPairs pairs = fields;
   std::erase_if(pairs, [](const auto& pair) { return pair.first == kFileField.name; });
   if (has_file) pairs.emplace_back(kFileField.name, "there");
@@ -301,12 +355,17 @@ tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
   std::vector<std::string> unknown;
   Problems problems = read_form(transcription_fields(task), pairs, &draft, unknown);
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
-  const bool by_provider = has_provider && has_provider(draft.model);
-  if (!by_provider && !is_local_transcription_model(draft.model))
-    return tl::make_unexpected(no_speech_model(draft.model));
-  if (problems = clashes(draft, !by_provider); !problems.empty())
-    return tl::make_unexpected(invalid(std::move(problems)));
-  TranscriptionRequest out = request_of(task, std::move(draft), by_provider);
+  const bool has_provider = models.has_provider && models.has_provider(draft.model);
+  const LocalTranscriptionModel* local = models.local.serving(draft.model, has_provider);
+  if (local == nullptr && !has_provider)
+    return tl::make_unexpected(no_speech_model(draft.model, models.local));
+  problems = clashes(draft);
+  if (local != nullptr) {
+    Problems of_model = local_problems(task, draft, *local, models);
+    std::move(of_model.begin(), of_model.end(), std::back_inserter(problems));
+  }
+  if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
+  TranscriptionRequest out = request_of(task, std::move(draft), local);
   for (std::string& each : unknown) out.dropped.push_back({.name = std::move(each)});
   return out;
 }

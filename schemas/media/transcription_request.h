@@ -15,10 +15,6 @@
 
 namespace millrace::schemas {
 
-// The model names that the local engine serves; the first is its real name.
-std::span<const std::string_view> transcription_model_names();
-bool is_local_transcription_model(std::string_view name);  // true: one of these names
-
 // The two endpoints that accept a recording.
 enum class TranscriptionTask : std::uint8_t { kTranscribe, kTranslate };
 
@@ -34,12 +30,22 @@ struct TranscriptionRequest {
   DroppedParams dropped;          // unknown fields, and fields that this model does not support
 };
 
+// The models that a request may name.
+struct TranscriptionModels {
+  const LocalTranscriptionModels& local;
+  // True if a provider's model serves the name, even if a local one does, too; null: there are none.
+  std::function<bool(const std::string& model)> has_provider = {};
+  // True if an error may suggest this local model; null: it may suggest each.
+  std::function<bool(std::string_view name)> may_suggest = {};
+};
+
 // `fields`: the form's fields without the file, in order. Errors: kInvalidField with its problems (a missing
-// file is one), kModelNotFound (names the nearest model). `has_provider` returns true if a provider's model
-// serves the name, even if the local engine serves it too; null: there are no such models.
-tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
-    TranscriptionTask task, const QueryPairs& fields, bool has_file,
-    const std::function<bool(const std::string& model)>& has_provider = {});
+// file is one, and a language that the local model does not know), kModelNotFound (names the nearest model,
+// or what to do to have it).
+tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(TranscriptionTask task,
+                                                                        const QueryPairs& fields,
+                                                                        bool has_file,
+                                                                        const TranscriptionModels& models);
 
 // A refusal if the request needs the speakers of the recording and its model does not tell them apart.
 // `knows_speakers`: it does.

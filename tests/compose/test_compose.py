@@ -12,7 +12,7 @@ import pytest
 from compose_stack import Stack
 from documents import data_uri, tiny_pdf
 from ledger import Ledger
-from millrace import Client, eventually
+from millrace import ROOT, Client, eventually
 from sandboxed import run
 
 pytestmark = pytest.mark.skipif("MILLRACE_COMPOSE" not in os.environ, reason="run by scripts/test-compose")
@@ -122,6 +122,19 @@ def test_a_recording_is_transcribed_by_the_stt_worker(stack, client):
     reply = client.post("/v1/audio/transcriptions", form, headers=headers)
     assert reply.status == 200 and "forward ten meters" in reply.json()["text"].lower(), reply.body
     stack.report(f"transcribed: {reply.json()['text']}")
+
+
+def test_the_image_has_the_speech_engine_without_its_header(stack, client):
+    fetched = ROOT / "build/speech/version"
+    if not fetched.exists():
+        pytest.skip("there is no speech engine (scripts/fetch-speech)")
+    (container,) = stack.containers("worker-stt")
+    folder = "/usr/lib/millrace/speech"
+    assert stack.inside(container, "cat", f"{folder}/version") == fetched.read_text()
+    assert stack.inside(container, "ls", folder).split() == ["lib", "licences", "moonshine-en", "version"]
+    assert stack.inside(container, "sh", "-c", f"cat {folder}/lib/* {folder}/moonshine-en/* | wc -c").strip() == str(
+        sum(path.stat().st_size for part in ("lib", "moonshine-en") for path in (fetched.parent / part).iterdir())
+    )
 
 
 def test_metrics_require_the_key_that_is_stored_for_prometheus(stack, client):

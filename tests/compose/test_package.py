@@ -127,6 +127,16 @@ def test_the_package_brings_program_service_pages_and_completions(installed):
     assert "mistake" not in installed.inside("millrace", "config", "check", user="millrace")
 
 
+def test_the_package_brings_the_speech_engine_whose_libraries_are_found(installed):
+    fetched = ROOT / "build/speech/version"
+    if not fetched.exists():
+        pytest.skip("there is no speech engine (scripts/fetch-speech)")
+    assert installed.inside("cat", "/usr/lib/millrace/speech/version", user="millrace") == fetched.read_text()
+    for library in ("libsherpa-onnx-c-api.so", "libonnxruntime.so"):
+        links = installed.inside("ldd", f"/usr/lib/millrace/speech/lib/{library}")
+        assert "libstdc++" in links and "not found" not in links, links
+
+
 def test_the_installed_program_reads_a_document_as_its_user(installed):
     installed.inside("sh", "-c", f"nohup millrace serve --data {DATA} --ready-file {READY} >/tmp/log 2>&1 &", user="millrace")
     try:

@@ -87,8 +87,10 @@ void check_transcription(std::string_view sent) {
     const std::size_t sign = std::min(line.find('='), line.size());
     fields.emplace_back(line.substr(0, sign), line.substr(std::min(sign + 1, line.size())));
   }
+  const LocalTranscriptionModels local(
+      true, {{.name = "whisper-base", .display_name = "", .languages = {"de", "fr"}, .translates = true}});
   for (const auto task : {TranscriptionTask::kTranscribe, TranscriptionTask::kTranslate}) {
-    const auto request = parse_transcription_request(task, fields, true);
+    const auto request = parse_transcription_request(task, fields, true, {.local = local});
     if (!request) {
       check_refusal(request.error());
       continue;

@@ -1,5 +1,6 @@
 """The bill of materials (SPDX) that scripts/install and the Debian package install: valid, and complete."""
 
+import hashlib
 import json
 import re
 import subprocess
@@ -56,11 +57,48 @@ def test_it_is_valid_spdx(prefix):
     assert run_with(VALIDATOR, PROGRAM, str(prefix / "share/doc/millrace/sbom.spdx.json")) == ""
 
 
+SPEECH = ("sherpa-onnx-core", "onnxruntime", "moonshine-cpp")  # no Debian packages
+
+
 def test_every_package_has_the_version_that_is_installed(bill):
     versions = dict(line.split("\t") for line in lines("dpkg-query", "-W", "-f=${Package}\t${Version}\n"))
-    packages = {package["name"]: package.get("versionInfo") for package in bill["packages"] if package["name"] != "millrace"}
+    packages = {package["name"]: package.get("versionInfo") for package in bill["packages"] if package["name"] not in ("millrace", *SPEECH)}
     assert len(packages) > 50
     assert {name: (version, versions.get(name)) for name, version in packages.items() if version != versions.get(name)} == {}
+
+
+@pytest.fixture(scope="module")
+def engine(prefix):
+    """The installed speech engine."""
+    folder = prefix / "lib/millrace/speech"
+    if not folder.exists():
+        pytest.skip("this build has no speech engine (scripts/fetch-speech)")
+    return folder
+
+
+def test_it_names_the_parts_of_the_speech_engine_with_versions_and_licences(bill, engine):
+    found = {package["name"]: (package["versionInfo"], package["licenseDeclared"]) for package in bill["packages"] if package["name"] in SPEECH}
+    pinned = dict(pair.split() for pair in (engine / "version").read_text().strip().split(", "))
+    (runtime,) = {name for name in re.findall(r"\bVERS_([0-9.]+)", "\n".join(lines("readelf", "-VW", engine / "lib/libonnxruntime.so")))}
+    assert found == {
+        "sherpa-onnx-core": (pinned["sherpa-onnx-core"], "Apache-2.0"),
+        "onnxruntime": (runtime, "MIT"),
+        "moonshine-cpp": (pinned["moonshine-cpp"], "MIT"),
+    }
+
+
+def test_the_installed_files_of_the_speech_engine_have_the_hashes_that_it_names(bill, prefix, engine):
+    named = {
+        file["fileName"]: next(sum["checksumValue"] for sum in file["checksums"] if sum["algorithm"] == "SHA256") for file in bill["files"]
+    }
+    files = [path for folder in ("lib", "moonshine-en") for path in (engine / folder).iterdir()]
+    assert named == {f"./{path.relative_to(prefix)}": hashlib.sha256(path.read_bytes()).hexdigest() for path in files} and len(named) == 5
+
+
+def test_the_speech_engine_is_installed_without_its_header_and_readable_by_everyone(engine):
+    assert {path.name for path in engine.iterdir()} == {"lib", "licences", "moonshine-en", "version"}
+    assert {path.name for path in (engine / "licences").iterdir()} == {"moonshine", "onnxruntime", "sherpa-onnx"}
+    assert all(path.stat().st_mode & 0o777 == (0o755 if path.is_dir() else 0o644) for path in engine.rglob("*"))
 
 
 def test_no_installed_program_links_a_library_that_it_does_not_name(prefix, named):
@@ -68,9 +106,10 @@ def test_no_installed_program_links_a_library_that_it_does_not_name(prefix, name
     where = {}
     for soname, path in re.findall(r"^\s*(\S+) \(.*\) => (\S+)$", "\n".join(lines("/sbin/ldconfig", "-p")), re.M):
         where.setdefault(soname, path)  # the first one is of this machine's own architecture
-    programs = sorted((prefix / "lib/millrace").iterdir())
+    programs = sorted(path for path in (prefix / "lib/millrace").iterdir() if path.is_file())
     assert len(programs) == 3
-    seen, waiting = set(), set().union(*map(needed, programs))
+    engine = list((prefix / "lib/millrace/speech/lib").glob("*.so"))  # loaded by millrace-engine
+    seen, waiting = set(), set().union(*map(needed, programs + engine))
     while waiting:
         seen |= waiting
         waiting = set().union(*(needed(where[soname]) for soname in waiting if soname in where)) - seen

@@ -87,3 +87,22 @@ def test_the_proxy_for_tls_has_no_rights_and_the_gateway_trusts_only_its_address
         assert line in tls
     assert re.search(r"MILLRACE_HTTP_TRUSTED_PROXIES: 127\.0\.0\.1\b", service("api"))
     assert "server 127.0.0.1:8080;" in nginx and "listen 8443 ssl" in nginx and ":8443\"" in service("api")
+
+
+ROW = re.compile(r"^(?:# )?models:\n(?:# )?- name: (\S+)\n(?:# )?  provider: openai\n(?:# )?  base_url: http://whisper:(\d+)/v1$", re.M)
+
+
+def test_the_whisper_server_has_no_rights_no_published_port_and_a_pinned_image():
+    whisper = service("whisper")
+    for line in ("profiles: [whisper]", "read_only: true", "cap_drop: [ALL]", 'security_opt: ["no-new-privileges:true"]', 'user: "1000:1000"'):
+        assert line in whisper
+    assert "ports:" not in whisper and "networks: [millrace]" in whisper
+    assert re.search(r"image: \$\{MILLRACE_WHISPER_IMAGE:-\S+:\d+\.\d+\.\d+-cpu\}", whisper)
+
+
+@pytest.mark.parametrize("file", ["deploy/millrace.yaml", "docs/compose.md"])
+def test_the_documented_row_addresses_the_whisper_server_and_the_model_that_is_downloaded(file):
+    ((name, port),) = ROW.findall((ROOT / file).read_text())
+    assert f"http://127.0.0.1:{port}/health" in service("whisper")
+    (downloaded,) = re.findall(rf"curl --fail -X POST http://127\.0\.0\.1:{port}/v1/models/(\S+)", (ROOT / "docs/compose.md").read_text())
+    assert name.split("/", 1)[1] == downloaded and "whisper" in name  # the name selects the transcription of recordings

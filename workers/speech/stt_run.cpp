@@ -44,6 +44,7 @@ void SttRun::opened(base::Result<SttTask> task) {
   if (!task) return fail(task.error());
   task_ = std::move(*task);
   if (job().children_done) return merge_parts();
+  if (const auto chosen = choose_model(); !chosen) return fail(chosen.error());
   if (task_.spec.is_share()) {
     limit_time(task_.spec.recording_ms);
     return start_transcription(task_.spec.pieces);
@@ -53,10 +54,20 @@ void SttRun::opened(base::Result<SttTask> task) {
   inspect();
 }
 
+base::Status SttRun::choose_model() {
+  if (task_.spec.by_provider || !options_.local_model) return {};
+  auto model = options_.local_model(task_.spec.local_model);
+  if (!model) return std::move(model.error());
+  recognition_.model = *std::move(model);
+  recognition_.options = {task_.spec.language, task_.spec.style.translate};
+  return {};
+}
+
 void SttRun::inspect() {
   if (!context().may_start()) return end(Abandoned{});
   auto begun = cancel_of(transcribers_.local.inspect(
-      task_.recording, [this, self = shared_from_this()](base::Result<engines::RecordingInfo> info) {
+      task_.recording, recognition_.piece_ms_max(),
+      [this, self = shared_from_this()](base::Result<engines::RecordingInfo> info) {
         post([this, info = std::move(info)] { inspected(info); });
       }));
   if (!begun) return retry_later([this] { inspect(); });
@@ -89,7 +100,7 @@ double SttRun::part_price(int piece) const {
   const auto found = pieces_.find(piece);
   if (task_.spec.by_provider || !options_.second_price || found == pieces_.end()) return 0;
   const auto ms = static_cast<double>(found->second.end_ms - found->second.start_ms);
-  return options_.second_price() * ms / kMsPerSecond;
+  return options_.second_price(task_.spec.local_model) * ms / kMsPerSecond;
 }
 
 void SttRun::start_transcription(const std::vector<schemas::AudioPiece>& pieces) {
@@ -112,13 +123,14 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
       on_part(index, json, good, cpu);
     });
   };
-  return cancel_of(transcribers_.local.transcribe(task_.recording, std::move(places), on_piece, on_end()));
+  return cancel_of(transcribers_.local.transcribe(task_.recording, recognition_, std::move(places), on_piece, on_end()));
 }
 
 // The price of a call follows from the length. If that stays unknown, the longest possible one counts.
 void SttRun::find_length() {
   auto begun = cancel_of(transcribers_.local.inspect(
-      task_.recording, [this, self = shared_from_this()](const base::Result<engines::RecordingInfo>& info) {
+      task_.recording, recognition_.piece_ms_max(),
+      [this, self = shared_from_this()](const base::Result<engines::RecordingInfo>& info) {
         post([this, info] {
           clear_cancel();
           if (!is_running()) return;
@@ -162,7 +174,8 @@ void SttRun::answered(base::Result<schemas::Transcript> transcript) {
 // The provider did not return the recording's length. It is no error if the length stays unknown.
 void SttRun::measure() {
   auto begun = cancel_of(transcribers_.local.inspect(
-      task_.recording, [this, self = shared_from_this()](const base::Result<engines::RecordingInfo>& info) {
+      task_.recording, recognition_.piece_ms_max(),
+      [this, self = shared_from_this()](const base::Result<engines::RecordingInfo>& info) {
         post([this, info] { measured(info); });
       }));
   if (!begun) return store_whole();

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,10 +24,13 @@ namespace millrace::workers {
 class SttRunner final : public Runner {
  public:
   struct Options {
-    int range_pieces = 4;
+    int range_pieces = 8;
     std::chrono::milliseconds engine_time{120'000};  // stt.engine_time, added to the recording's length
-    std::function<double()> second_price = {};       // US dollars, of the local engine; null: 0
+    // US dollars, of a local model by its name; null: 0
+    std::function<double(std::string_view model)> second_price = {};
     int shares_min = 1;  // children of a recording with enough pieces: how many run here in parallel
+    // The local model of that name; null: PocketSphinx. The error says why it cannot be used here.
+    std::function<base::Result<engines::LoadableModelPtr>(const std::string& name)> local_model = {};
   };
   // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
   SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> remote = {});
@@ -55,6 +59,7 @@ class SttRun final : public PartitionedRun {
  private:
   void open();
   void opened(base::Result<SttTask> task);
+  base::Status choose_model();
   void inspect();
   void inspected(base::Result<engines::RecordingInfo> info);
   void limit_time(std::int64_t recording_ms);
@@ -80,6 +85,7 @@ class SttRun final : public PartitionedRun {
   const SttRunner::Options options_;
 
   SttTask task_;
+  engines::Recognition recognition_;  // of the local engine
   std::map<int, schemas::AudioPiece> pieces_;  // of this attempt, by number
   std::optional<double> seconds_;
   std::shared_ptr<schemas::Transcript> whole_;  // from a provider's model

@@ -15,6 +15,7 @@
 #include "ai/engines/host/once_speech.h"
 #include "ai/engines/host/serve.h"
 #include "platform/process/confine_process.h"
+#include "schemas/media/local_transcription.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -28,8 +29,9 @@ English speech (flac, mp3, mp4, mpeg, m4a, ogg, wav, webm), and synthesises spee
       --pages A-B     only these pages, counted from 0; a single number is one page
       --languages L   of scanned text, in Tesseract's syntax: eng (default), eng+deu
       --image-data    with --json: pictures as data URIs
-  millrace-engine --once FILE [--json]
+  millrace-engine --once FILE [--model NAME] [--json]
       FILE is a recording: prints its transcript, one line per segment.
+      --model NAME    millrace/moonshine-en (default, if installed) or millrace/sphinx-en
       --json          one object, with the times of segments and words
       Exit code: 0 done, 1 the file cannot be read, 2 bad usage, 3 a page or piece failed.
 
@@ -84,6 +86,10 @@ bool read_option(std::string_view name, std::string_view value, Arguments& argum
     return !value.empty();
   }
   if (const auto read = read_speech_option(name, value, arguments.speech)) return *read;
+  if (name == "--model") {
+    arguments.once.model = value;
+    return value == schemas::kMoonshineModel || value == schemas::kSphinxModel;
+  }
   if (name == "--pages") return read_pages(value, arguments.once.pages);
   if (name == "--languages" || name == "--check-languages") {
     arguments.check_languages = name == "--check-languages";
@@ -106,7 +112,7 @@ std::optional<Arguments> read_arguments(int count, char** words) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    const bool valued = word == "--once" || word == "--pages" || word == "--socket-fd" ||
+    const bool valued = word == "--once" || word == "--pages" || word == "--model" || word == "--socket-fd" ||
                         word == "--rules-fd" || word == "--seccomp-fd" || word == "--speak" ||
                         word == "--voice" || word == "--format" || word == "--speed" || word == "-o" ||
                         word == "--languages" || word == "--check-languages";

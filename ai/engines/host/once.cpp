@@ -78,7 +78,7 @@ class InOrder {
 int once(const OnceOptions& options) {
   base::Fd fd(::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail(base::error(base::Code::kNotFound, "cannot read " + options.file));
-  if (is_recording(fd)) return transcribe_once(std::move(fd), options.json);
+  if (is_recording(fd)) return transcribe_once(std::move(fd), options.model, options.json);
   auto document = Document::from(std::move(fd), {});
   if (!document) return fail(document.error());
   const EngineLimits limits;

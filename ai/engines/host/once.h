@@ -8,7 +8,9 @@ struct OnceOptions {
   std::string file;
   std::vector<int> pages;         // indexes from 0; empty: all
   std::string languages = "eng";  // of the recogniser
-  bool json = false;              // one object per page instead of markdown
+  std::string model;  // of recordings: millrace/moonshine-en or millrace/sphinx-en; empty: the first
+                      // of them that is installed
+  bool json = false;  // one object per page instead of markdown
   bool image_data = false;
 };
 

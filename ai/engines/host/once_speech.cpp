@@ -1,16 +1,21 @@
 #include "ai/engines/host/once_speech.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "ai/engines/host/audio/listener.h"
+#include "ai/engines/host/audio/model_recogniser.h"
 #include "ai/engines/host/audio/recording_reader.h"
 #include "ai/engines/host/audio/voice.h"
 #include "ai/engines/speech/recording.h"
+#include "ai/engines/speech/speech_engine_folder.h"
 #include "schemas/media/document_type.h"
+#include "schemas/media/transcription.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -78,24 +83,54 @@ bool is_recording(const base::Fd& file) {
   return !schemas::detect_media(bytes) && schemas::detect_audio(bytes);
 }
 
-int transcribe_once(base::Fd file, bool json) {
+namespace {
+
+std::string program_folder() {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
+}
+
+// Opens the named model in `library`; without a name the default one if it is installed. False: PocketSphinx.
+base::Result<bool> open_model(const std::string& name, SpeechLibrary& library) {
+  if (name == schemas::kSphinxModel) return false;
+  const std::string folder = find_speech_engine(program_folder());
+  const auto model = loadable_model(folder, moonshine_model(folder));
+  if (!model && name.empty()) {
+    std::cerr << "millrace-engine: " << model.error().message << "; " << schemas::kSphinxModel
+              << " is used\n";
+    return false;
+  }
+  if (!model) return model.error();
+  library.open((*model)->layout());
+  for (const SpeechFile& file : (*model)->files()) library.add_file(file.role, file.path);
+  return true;
+}
+
+}  // namespace
+
+int transcribe_once(base::Fd file, const std::string& model, bool json) {
   auto recording = Recording::from(std::move(file), {});
   if (!recording) return fail(recording.error());
   const EngineLimits limits;
   process::Spawner spawner;
   const Tools tools(spawner, limits);
-  SpeechRecogniser listener;
-  RecordingReader reader(tools, limits, listener);
+  SpeechLibrary library;
+  SpeechRecogniser sphinx;
+  ModelRecogniser with_model(library, {});
+  const auto has_model = open_model(model, library);
+  if (!has_model) return fail(has_model.error());
+  RecordingReader reader(tools, limits);
   base::Fd bytes(::fcntl((*recording)->fd(), F_DUPFD_CLOEXEC, 0));
   if (auto status = reader.open(std::move(bytes), (*recording)->format()); !status) {
     return fail(status.error());
   }
-  auto info = reader.inspect_recording();
+  auto info = reader.inspect_recording(*has_model ? kModelPieceMsMax : kPieceMsMax);
   if (!info) return fail(info.error());
   AllPieces all;
   const PieceSink sink{[](const schemas::AudioPiece&) {},
                        [&all](PieceOutcome outcome) { all.take(std::move(outcome)); }};
-  if (auto status = reader.transcribe(info->pieces, sink); !status) return fail(status.error());
+  PieceRecogniser& recogniser = *has_model ? static_cast<PieceRecogniser&>(with_model) : sphinx;
+  if (auto status = reader.transcribe(info->pieces, recogniser, sink); !status) return fail(status.error());
   print(schemas::join(all.pieces, "english", static_cast<double>(info->ms) / 1000), json);
   return all.failed ? 3 : 0;
 }

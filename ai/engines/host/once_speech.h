@@ -14,7 +14,8 @@ namespace millrace::engines::host {
 
 // By its first bytes: a known audio format and no document.
 bool is_recording(const base::Fd& file);
-int transcribe_once(base::Fd file, bool json);
+// `model`: OnceOptions::model.
+int transcribe_once(base::Fd file, const std::string& model, bool json);
 int speak_once(const SpeechTask& task, const std::string& output);
 
 // Parses --speak, --voice, --format and --speed. nullopt: another option; false: an invalid value.

@@ -2,11 +2,16 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <map>
+#include <string>
 #include <utility>
 
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "ai/engines/host/audio/listener.h"
+#include "ai/engines/host/audio/model_recogniser.h"
 #include "ai/engines/host/audio/recording_reader.h"
 #include "ai/engines/host/audio/voice.h"
 #include "ai/engines/host/documents/reader.h"
@@ -55,7 +60,7 @@ class Session {
         tools_(spawner_, limits_),
         recogniser_(limits_, languages),
         reader_(tools_, limits_, recogniser_),
-        recordings_(tools_, limits_, listener_) {}
+        recordings_(tools_, limits_) {}
 
   int run() {
     for (;;) {
@@ -87,7 +92,11 @@ class Session {
         recording_ = recordings_.open(frames_.take_fd(), request.format);
         return;
       case Request::Kind::kListen:
-        return inspect_recording();
+        return inspect_recording(request.piece_ms_max);
+      case Request::Kind::kOpenModel:
+        return library_.open(request.layout);
+      case Request::Kind::kModelFile:
+        return add_model_file(request);
       case Request::Kind::kTranscribe:
         return transcribe(request);
       case Request::Kind::kSpeak:
@@ -142,10 +151,23 @@ class Session {
     send(std::move(event));
   }
 
-  void inspect_recording() {
+  // A file that was sent gets a name: the format of a model follows from the ending of its name.
+  void add_model_file(const Request& request) {
+    if (!request.file_is_sent) return library_.add_file(request.role, request.path);
+    base::Fd file = frames_.take_fd();
+    const std::string name =
+        "/tmp/" + request.role + std::filesystem::path(request.path).extension().string();
+    const std::string target = "/proc/self/fd/" + std::to_string(file.get());
+    ::unlink(name.c_str());
+    if (::symlink(target.c_str(), name.c_str()) != 0) return;  // the model's error then names the file
+    library_.add_file(request.role, name);
+    model_files_[request.role] = std::move(file);
+  }
+
+  void inspect_recording(std::int64_t piece_ms_max) {
     bound_cpu(limits_.decode_cpu);
     if (!recording_) return send(failed(recording_.error()));
-    auto info = recordings_.inspect_recording();
+    auto info = recordings_.inspect_recording(piece_ms_max);
     if (!info) return send(failed(std::move(info.error())));
     Event event;
     event.kind = Event::Kind::kRecording;
@@ -166,7 +188,9 @@ class Session {
           event.piece = std::move(outcome);
           send(std::move(event));
         }};
-    auto status = recordings_.transcribe(request.pieces, sink);
+    ModelRecogniser with_model(library_, request.options);
+    PieceRecogniser& recogniser = request.with_model ? static_cast<PieceRecogniser&>(with_model) : listener_;
+    auto status = recordings_.transcribe(request.pieces, recogniser, sink);
     send(status ? Event{} : failed(std::move(status.error())));
   }
 
@@ -200,6 +224,8 @@ class Session {
   Recogniser recogniser_;
   DocumentReader reader_;
   SpeechRecogniser listener_;
+  SpeechLibrary library_;
+  std::map<std::string, base::Fd> model_files_;  // those that were sent, by role
   RecordingReader recordings_;
   FrameReader frames_;
   base::Status opened_ = base::error(base::Code::kInternal, "no document was opened");

@@ -39,7 +39,8 @@ base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const pr
   if (!wrapped) return std::move(wrapped.error());
   auto child = process::Child::start(spawner, wrapped->command);
   if (!child) return std::move(child.error());
-  EngineChild engine(std::move(*child), std::move(ours), options.limits.request_wall);
+  EngineChild engine(std::move(*child), std::move(ours), options.limits.request_wall,
+                     jail.confinement() == process::Confinement::kNamespaces);
   Request first;
   first.kind = Request::Kind::kLimits;
   first.limits = options.limits;
@@ -58,6 +59,33 @@ bool EngineChild::open(const std::shared_ptr<const void>& input, const Request& 
   }
   opened_ = input;
   return send(opening, copy->get());
+}
+
+bool EngineChild::open_model(const LoadableModelPtr& model) {
+  if (model_ == model) return true;
+  copies_.reset();
+  model_.reset();
+  if (has_tmp_) {
+    auto copies = model->copies();
+    if (!copies) {
+      host_error_ = std::move(copies.error());
+      return false;
+    }
+    copies_ = *std::move(copies);
+  }
+  model_ = model;
+  Request request;
+  request.kind = Request::Kind::kOpenModel;
+  request.layout = model->layout();
+  if (!send(request)) return false;
+  request.kind = Request::Kind::kModelFile;
+  request.file_is_sent = copies_ != nullptr;
+  for (std::size_t at = 0; at < model->files().size(); ++at) {
+    request.role = model->files()[at].role;
+    request.path = model->files()[at].path;
+    if (!send(request, copies_ ? (*copies_)[at].get() : -1)) return false;
+  }
+  return true;
 }
 
 bool EngineChild::send(const Request& request, int fd) {

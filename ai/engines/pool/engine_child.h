@@ -6,6 +6,7 @@
 
 #include "ai/engines/pool/engine_pool.h"
 #include "ai/engines/protocol/wire.h"
+#include "ai/engines/speech/loadable_model.h"
 #include "platform/process/child.h"
 #include "platform/process/jail.h"
 
@@ -23,7 +24,12 @@ class EngineChild {
   // request `opening`. The child gets a sealed copy in memory, never `fd` itself. Sends nothing when `input`
   // is already open. False: the child is gone, or the host could not copy the bytes: see `take_host_error`.
   bool open(const std::shared_ptr<const void>& input, const Request& opening, int fd);
-  // Why the last `open` could not copy its input; absent: it could. kOverloaded: it is not the input's fault.
+  // Makes `model` the current model of the child: sends its files, unless it is the current one already. The
+  // files are copies in memory where the child has a /tmp of its own for their names; otherwise their paths
+  // are sent, and the jail's user must be able to read them. False: as for `open`.
+  bool open_model(const LoadableModelPtr& model);
+  // Why the last `open` could not copy its input, or `open_model` its files; absent: it could. kOverloaded:
+  // it is not the input's fault.
   std::optional<base::Error> take_host_error() { return std::exchange(host_error_, std::nullopt); }
   // False: the child is gone, or it did not read the request within EngineLimits::request_wall.
   bool send(const Request& request, int fd = -1);
@@ -39,15 +45,21 @@ class EngineChild {
   bool alive() { return !child_.wait(std::chrono::milliseconds(0)); }
 
  private:
-  EngineChild(process::Child child, base::Fd socket, std::chrono::milliseconds request_wall)
-      : child_(std::move(child)), socket_(std::move(socket)), request_wall_(request_wall) {}
+  EngineChild(process::Child child, base::Fd socket, std::chrono::milliseconds request_wall, bool has_tmp)
+      : child_(std::move(child)),
+        socket_(std::move(socket)),
+        request_wall_(request_wall),
+        has_tmp_(has_tmp) {}
   bool take_frame(Event& event, ReadResult& got);
 
   process::Child child_;
   base::Fd socket_;
   std::chrono::milliseconds request_wall_;
+  bool has_tmp_;
   FrameReader frames_;
   std::weak_ptr<const void> opened_;
+  LoadableModelPtr model_;
+  std::shared_ptr<const LoadableModel::Copies> copies_;  // of the files of `model_`
   std::optional<base::Error> host_error_;
 };
 

@@ -139,6 +139,13 @@ PieceOutcome piece_outcome_of(const json& value) {
   return {value.at("index").get<int>(), std::move(*piece)};
 }
 
+SpeechModelLayout layout_of(const json& value) {
+  const int layout = value.get<int>();
+  if (layout < 0 || layout > static_cast<int>(SpeechModelLayout::kNemoCtc))
+    throw std::invalid_argument("layout");
+  return static_cast<SpeechModelLayout>(layout);
+}
+
 void read_audio_request(const std::string& op, const json& value, Request& request) {
   if (op == "open_recording") {
     request.kind = Request::Kind::kOpenRecording;
@@ -146,9 +153,20 @@ void read_audio_request(const std::string& op, const json& value, Request& reque
     request.size_bytes = value.at("bytes").get<std::uint64_t>();
   } else if (op == "listen") {
     request.kind = Request::Kind::kListen;
+    request.piece_ms_max = value.at("piece_ms_max").get<std::int64_t>();
+  } else if (op == "open_model") {
+    request.kind = Request::Kind::kOpenModel;
+    request.layout = layout_of(value.at("layout"));
+  } else if (op == "model_file") {
+    request.kind = Request::Kind::kModelFile;
+    request.role = value.at("role").get<std::string>();
+    request.path = value.at("path").get<std::string>();
+    request.file_is_sent = value.at("sent").get<bool>();
   } else if (op == "transcribe") {
     request.kind = Request::Kind::kTranscribe;
     request.pieces = pieces_of(value.at("pieces"));
+    request.with_model = value.at("with_model").get<bool>();
+    request.options = {value.at("language").get<std::string>(), value.at("translate").get<bool>()};
   } else if (op == "speak") {
     request.kind = Request::Kind::kSpeak;
     request.speech = speech_of(value.at("speech"));
@@ -236,9 +254,20 @@ std::string encode(const Request& request) {
                      {"format", schemas::name(request.format)},
                      {"bytes", request.size_bytes}});
     case Request::Kind::kListen:
-      return dumped({{"op", "listen"}});
+      return dumped({{"op", "listen"}, {"piece_ms_max", request.piece_ms_max}});
+    case Request::Kind::kOpenModel:
+      return dumped({{"op", "open_model"}, {"layout", static_cast<int>(request.layout)}});
+    case Request::Kind::kModelFile:
+      return dumped({{"op", "model_file"},
+                     {"role", request.role},
+                     {"path", request.path},
+                     {"sent", request.file_is_sent}});
     case Request::Kind::kTranscribe:
-      return dumped({{"op", "transcribe"}, {"pieces", json_of(request.pieces)}});
+      return dumped({{"op", "transcribe"},
+                     {"pieces", json_of(request.pieces)},
+                     {"with_model", request.with_model},
+                     {"language", request.options.language},
+                     {"translate", request.options.translate}});
     case Request::Kind::kSpeak:
       return dumped({{"op", "speak"}, {"speech", json_of(request.speech)}});
   }

@@ -8,6 +8,7 @@
 #include "ai/engines/limits.h"
 #include "ai/engines/ocr/pages.h"
 #include "ai/engines/protocol/frames.h"
+#include "ai/engines/speech/loadable_model.h"
 #include "ai/engines/speech/recording.h"
 #include "ai/engines/speech/speaker.h"
 #include "platform/base/result.h"
@@ -27,8 +28,11 @@ struct Request {
     kRecognise,      // → kBegin and kPage per page, then kDone or kFailed
     kDraw,           // pages.front(), scaled to fit into picture_side → kPicture or kFailed
     kOpenRecording,  // opens the recording for the following requests, like kOpen
-    kListen,         // → kRecording or kFailed
-    kTranscribe,     // → kBegin and kPiece per piece, then kDone or kFailed
+    kListen,         // cuts it into pieces of at most piece_ms_max → kRecording or kFailed
+    kOpenModel,      // forgets the current model; the files of the next one, of `layout`, follow
+    kModelFile,      // one of its files: sent with the frame, or at `path`
+    kTranscribe,     // with the current model or PocketSphinx → kBegin and kPiece per piece, then kDone or
+                     // kFailed
     kSpeak,          // → kAudio as the audio is produced, then kDone or kFailed
   };
   Kind kind = Kind::kInspect;
@@ -38,8 +42,15 @@ struct Request {
   std::vector<int> pages;
   bool image_data = false;
   int picture_side = 0;  // kDraw: maximum length of the long side in pixels
-  schemas::AudioFormat format = schemas::AudioFormat::kWav;  // kOpenRecording, with size_bytes
+  schemas::AudioFormat format = schemas::AudioFormat::kWav;        // kOpenRecording, with size_bytes
+  std::int64_t piece_ms_max = kPieceMsMax;                         // kListen
+  SpeechModelLayout layout = SpeechModelLayout::kMoonshineMerged;  // kOpenModel
+  std::string role;                                                // kModelFile, as in SpeechFile
+  std::string path;           // kModelFile; of a file that is sent, only its ending counts
+  bool file_is_sent = false;  // kModelFile
   std::vector<schemas::AudioPiece> pieces;
+  bool with_model = false;  // kTranscribe: with the current model; false: with PocketSphinx
+  SpeechTaskOptions options;
   SpeechTask speech;
 };
 

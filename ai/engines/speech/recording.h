@@ -12,8 +12,10 @@
 
 namespace millrace::engines {
 
-// Maximum length of a piece. A piece is recognised as a whole, in memory.
+// Maximum length of a piece. A piece is recognised as a whole, in memory. PocketSphinx adapts to a voice in
+// long pieces; models are made for at most half a minute.
 inline constexpr std::int64_t kPieceMsMax = 60'000;
+inline constexpr std::int64_t kModelPieceMsMax = 28'000;
 
 // Result of inspecting a recording inside the jail: its length and its pieces, cut at pauses.
 struct RecordingInfo {

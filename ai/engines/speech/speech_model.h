@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,6 +8,9 @@ namespace millrace::engines {
 
 // The families of models that the speech engine (sherpa-onnx) reads. Each has its own set of files.
 enum class SpeechModelFamily : std::uint8_t { kMoonshine, kWhisper, kSenseVoice, kTransducer, kNemo };
+inline constexpr std::array kSpeechModelFamilies{SpeechModelFamily::kMoonshine, SpeechModelFamily::kWhisper,
+                                                 SpeechModelFamily::kSenseVoice,
+                                                 SpeechModelFamily::kTransducer, SpeechModelFamily::kNemo};
 
 // A local model for transcription: its files are in one folder, in sherpa-onnx's layout of the family.
 struct SpeechModel {
@@ -14,6 +18,13 @@ struct SpeechModel {
   SpeechModelFamily family = SpeechModelFamily::kMoonshine;
   std::string path;                    // the folder
   std::vector<std::string> languages;  // ISO 639-1, such as "en"; the model knows no others
+};
+
+// How to transcribe with a model. Families that know one language, or find it out, ignore both.
+struct SpeechTaskOptions {
+  std::string language;    // ISO 639-1; empty: the model finds it out
+  bool translate = false;  // into English
+  bool operator==(const SpeechTaskOptions&) const = default;
 };
 
 }  // namespace millrace::engines

@@ -33,13 +33,13 @@ bool open_recording(EngineChild& child, const RecordingPtr& recording) {
 }
 
 // Whether the pieces are consecutive, cover the recording, and are none too long.
-bool sound(const RecordingInfo& info, milliseconds length_max) {
+bool sound(const RecordingInfo& info, milliseconds length_max, std::int64_t piece_ms_max) {
   if (info.ms <= 0 || milliseconds(info.ms) > length_max) return false;
   std::int64_t at = 0;
   int index = 0;
   for (const schemas::AudioPiece& piece : info.pieces) {
     if (piece.index != index++ || piece.start_ms != at || piece.end_ms <= at) return false;
-    if (piece.end_ms - at > kPieceMsMax) return false;
+    if (piece.end_ms - at > piece_ms_max) return false;
     at = piece.end_ms;
   }
   return info.pieces.empty() || at == info.ms;
@@ -47,14 +47,17 @@ bool sound(const RecordingInfo& info, milliseconds length_max) {
 
 class InspectRecordingCall final : public SingleResultCall<RecordingInfo> {
  public:
-  InspectRecordingCall(const EngineLimits& limits, RecordingPtr recording, Done done)
+  InspectRecordingCall(const EngineLimits& limits, RecordingPtr recording, std::int64_t piece_ms_max,
+                       Done done)
       : SingleResultCall(recording->owner(), std::move(done)),
         limits_(limits),
+        piece_ms_max_(piece_ms_max),
         recording_(std::move(recording)) {}
 
   bool send_request(EngineChild& child) override {
     Request request;
     request.kind = Request::Kind::kListen;
+    request.piece_ms_max = piece_ms_max_;
     return open_recording(child, recording_) && child.send(request);
   }
   milliseconds time_limit() const override { return limits_.piece_wall; }
@@ -72,11 +75,12 @@ class InspectRecordingCall final : public SingleResultCall<RecordingInfo> {
   }
   std::optional<RecordingInfo> answer_in(Event event) const override {
     const bool is_one = event.kind == Event::Kind::kRecording;
-    if (!is_one || !sound(event.recording, limits_.recording_max)) return std::nullopt;
+    if (!is_one || !sound(event.recording, limits_.recording_max, piece_ms_max_)) return std::nullopt;
     return std::move(event.recording);
   }
 
   const EngineLimits& limits_;
+  const std::int64_t piece_ms_max_;
   RecordingPtr recording_;
 };
 
@@ -94,12 +98,13 @@ std::map<int, schemas::AudioPiece> by_index(std::vector<schemas::AudioPiece> pie
 
 class TranscribeCall final : public PartsCall {
  public:
-  TranscribeCall(const EngineLimits& limits, RecordingPtr recording,
+  TranscribeCall(const EngineLimits& limits, RecordingPtr recording, Recognition how,
                  std::map<int, schemas::AudioPiece> pieces, std::function<void(PieceOutcome)> on_piece,
                  std::function<void(EngineResult)> done)
       : PartsCall(recording->owner(), indexes(pieces), std::move(done)),
         limits_(limits),
         recording_(std::move(recording)),
+        how_(std::move(how)),
         pieces_(std::move(pieces)),
         on_piece_(std::move(on_piece)) {}
 
@@ -107,6 +112,9 @@ class TranscribeCall final : public PartsCall {
     Request request;
     request.kind = Request::Kind::kTranscribe;
     for (const int index : left()) request.pieces.push_back(pieces_.at(index));
+    request.with_model = how_.model != nullptr;
+    request.options = how_.options;
+    if (how_.model && !child.open_model(how_.model)) return false;
     return open_recording(child, recording_) && child.send(request);
   }
   milliseconds time_limit() const override { return limits_.piece_wall; }
@@ -143,6 +151,7 @@ class TranscribeCall final : public PartsCall {
 
   const EngineLimits& limits_;
   RecordingPtr recording_;
+  const Recognition how_;
   const std::map<int, schemas::AudioPiece> pieces_;
   std::function<void(PieceOutcome)> on_piece_;
 };
@@ -150,16 +159,18 @@ class TranscribeCall final : public PartsCall {
 }  // namespace
 
 base::Result<EngineCallHandle> Transcriber::inspect(std::shared_ptr<const Recording> recording,
+                                                    std::int64_t piece_ms_max,
                                                     std::function<void(base::Result<RecordingInfo>)> done) {
-  return pool_->submit(
-      std::make_shared<InspectRecordingCall>(pool_->limits(), std::move(recording), std::move(done)));
+  return pool_->submit(std::make_shared<InspectRecordingCall>(pool_->limits(), std::move(recording),
+                                                              piece_ms_max, std::move(done)));
 }
 
 base::Result<EngineCallHandle> Transcriber::transcribe(std::shared_ptr<const Recording> recording,
+                                                       Recognition how,
                                                        std::vector<schemas::AudioPiece> pieces,
                                                        std::function<void(PieceOutcome)> on_piece,
                                                        std::function<void(EngineResult)> done) {
-  return pool_->submit(std::make_shared<TranscribeCall>(pool_->limits(), std::move(recording),
+  return pool_->submit(std::make_shared<TranscribeCall>(pool_->limits(), std::move(recording), std::move(how),
                                                         by_index(std::move(pieces)), std::move(on_piece),
                                                         std::move(done)));
 }

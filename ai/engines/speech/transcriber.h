@@ -4,13 +4,23 @@
 #include <vector>
 
 #include "ai/engines/pool/engine_pool.h"
+#include "ai/engines/speech/loadable_model.h"
 #include "ai/engines/speech/recording.h"
 
 namespace millrace::engines {
 
-// The local speech recogniser (PocketSphinx, US English), as used by the workers. Thread-safe; neither call
-// blocks. Callbacks run on a pump thread, must not throw and should be short. kOverloaded (without a
-// callback): too many calls are already queued.
+// Which recogniser transcribes a recording, and how.
+struct Recognition {
+  LoadableModelPtr model;     // null: PocketSphinx, US English
+  SpeechTaskOptions options;  // for `model`
+
+  // The recording is cut into pieces of at most this length.
+  std::int64_t piece_ms_max() const { return model ? kModelPieceMsMax : kPieceMsMax; }
+};
+
+// The local speech recognisers, as used by the workers. Thread-safe; neither call blocks. Callbacks run on a
+// pump thread, must not throw and should be short. kOverloaded (without a callback): too many calls are
+// already queued.
 class Transcriber {
  public:
   // The pool must outlive it.
@@ -20,15 +30,17 @@ class Transcriber {
   Transcriber& operator=(const Transcriber&) = delete;
 
   // Errors of the recording: kAudioDamaged (also when it has no audio track), kAudioTooLong,
-  // kAudioUnsupported (sample rate or channels). A cancelled call ends with kJobCancelled.
+  // kAudioUnsupported (sample rate or channels). `piece_ms_max`: Recognition::piece_ms_max. A cancelled call
+  // ends with kJobCancelled.
   virtual base::Result<EngineCallHandle> inspect(std::shared_ptr<const Recording> recording,
+                                                 std::int64_t piece_ms_max,
                                                  std::function<void(base::Result<RecordingInfo>)> done);
 
   // Recognises `pieces` (each at most once). `on_piece` is called once per piece, in no fixed order; `done`
   // once, last. A piece that takes too long or cannot be read is reported with an error; the other pieces are
   // not affected.
   virtual base::Result<EngineCallHandle> transcribe(std::shared_ptr<const Recording> recording,
-                                                    std::vector<schemas::AudioPiece> pieces,
+                                                    Recognition how, std::vector<schemas::AudioPiece> pieces,
                                                     std::function<void(PieceOutcome)> on_piece,
                                                     std::function<void(EngineResult)> done);
 

@@ -148,6 +148,11 @@ void Batch::note_response() {
 
 // Submits one document. False: nothing more can be submitted now.
 bool Batch::submit(Document document) {
+  if (const auto error = work_.prepare(client_)) {
+    waiting_.push_front(std::move(document));
+    retry_transient(*error);
+    return false;
+  }
   auto upload = work_.upload(document.input.file);
   if (!upload && interrupt_waits()) {  // the interrupt ended the reading of a pipe
     waiting_.push_front(std::move(document));

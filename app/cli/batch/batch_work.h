@@ -8,6 +8,7 @@
 #include "app/cli/batch/batch_inputs.h"
 #include "app/cli/batch/batch_text.h"
 #include "app/cli/batch/resume_file.h"
+#include "app/cli/client.h"
 #include "app/cli/progress.h"
 #include "platform/base/result.h"
 
@@ -45,6 +46,9 @@ class BatchWork {
   virtual TextLayout layout() const { return {}; }
   // The options as typed on the command line, each after a space.
   virtual std::string options() const = 0;
+  // Requests what `upload` needs from the gateway. Called before each upload; has an effect once. An error is
+  // handled like one of the upload's request.
+  virtual std::optional<ClientError> prepare(Client& /*client*/) const { return std::nullopt; }
   // Reads a whole file and makes its request. Errors with a code of the gateway are shown with that code.
   // kNotFound: the file cannot be read.
   virtual base::Result<Upload> upload(const std::filesystem::path& file) const = 0;

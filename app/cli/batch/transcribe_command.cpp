@@ -2,7 +2,11 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "app/cli/batch/batch_work.h"
+#include "app/cli/chat/models_command.h"
+#include "app/cli/json_cells.h"
 #include "app/cli/program.h"
 #include "app/cli/whole_file.h"
 #include "schemas/form_body.h"
@@ -34,6 +38,7 @@ class TranscribeWork final : public BatchWork {
            (request_.translate ? "-translate" : "");
   }
   std::string options() const override;
+  std::optional<ClientError> prepare(Client& client) const override;
   base::Result<Upload> upload(const std::filesystem::path& file) const override;
   base::Result<ParsedResult> read(std::string body) const override;
 
@@ -44,6 +49,7 @@ class TranscribeWork final : public BatchWork {
   }
 
   const TranscribeArguments& request_;
+  mutable std::string default_model_;  // set by `prepare`
 };
 
 std::string TranscribeWork::options() const {
@@ -55,6 +61,23 @@ std::string TranscribeWork::options() const {
   return options;
 }
 
+// The gateway's list has its default local model before its other ones.
+std::optional<ClientError> TranscribeWork::prepare(Client& client) const {
+  if (!request_.model.empty() || !default_model_.empty()) return std::nullopt;
+  const auto answer = client.request("GET", "/v1/models");
+  if (!answer.ok && answer.error.status == 0) return answer.error;
+  const auto models =
+      answer.ok ? answer.json->value("data", nlohmann::json::array()) : nlohmann::json::array();
+  for (const nlohmann::json& model : models) {
+    if (!model.is_object() || text_at(model, "provider") != "millrace" || !can(model, "transcription"))
+      continue;
+    default_model_ = text_at(model, "id");
+    return std::nullopt;
+  }
+  default_model_ = schemas::kSphinxModel;  // the request tells what is wrong with it
+  return std::nullopt;
+}
+
 base::Result<BatchWork::Upload> TranscribeWork::upload(const std::filesystem::path& file) const {
   const auto bytes =
       read_whole(file, static_cast<std::size_t>(schemas::kAudioBytesMax),
@@ -64,7 +87,7 @@ base::Result<BatchWork::Upload> TranscribeWork::upload(const std::filesystem::pa
   upload.path = request_.translate ? "/v1/audio/translations" : "/v1/audio/transcriptions";
   upload.body.reserve(bytes->size() + kFormBytes);
   schemas::FormBody form(upload.body);
-  form.field("model", request_.model.empty() ? schemas::kTranscriptionModel : request_.model);
+  form.field("model", request_.model.empty() ? default_model_ : request_.model);
   form.field("response_format", request_.format);
   if (!request_.language.empty()) form.field("language", request_.language);
   if (request_.start.is_set()) form.field(request_.start.field(), request_.start.value());

@@ -47,6 +47,46 @@ TEST_F(Audio, ARecordingBecomesTheInputOfAJob) {
   }
 }
 
+Options with_whisper() {
+  Options options;
+  options.transcription_models = schemas::LocalTranscriptionModels(
+      true,
+      {{.name = "whisper-base", .display_name = "Base", .languages = {"de", "en"}, .translates = true}});
+  return options;
+}
+
+TEST_F(Audio, AConfiguredModelIsALocalOne) {
+  start(with_whisper());
+  const auto form = [](const char* model, const char* language) {
+    return FormText().file(wav_of(40)).field("model", model).field("language", language);
+  };
+  ASSERT_EQ(transcribe(form("whisper-base", "de-DE"), kAsync).status, 202);
+  const auto spec = schemas::transcription_spec_from_json(claimed().spec);
+  EXPECT_EQ(spec->local_model, "whisper-base");
+  EXPECT_EQ(spec->language, "de");
+  const Answer refused = transcribe(form("whisper-1", "de"), kAsync);
+  EXPECT_EQ(refused.status, 422) << refused.body;
+  EXPECT_NE(refused.body.find("for German (de) use model 'whisper-base'"), std::string::npos) << refused.body;
+  const json model = get("/v1/models/whisper-base").json();
+  EXPECT_EQ(model["languages"], json({"de", "en"}));
+  EXPECT_EQ(model["provider"], "millrace");
+  const json list = get("/v1/models").json()["data"];
+  std::vector<std::string> names;
+  for (const json& each : list) {
+    if (each["capabilities"]["transcription"] == true) names.push_back(each["id"]);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"millrace/moonshine-en", "millrace/sphinx-en", "whisper-base"}));
+}
+
+TEST_F(Audio, AModelThatIsNotInstalledSaysHowToGetIt) {
+  start();
+  const Answer answer =
+      transcribe(FormText().file(wav_of(40)).field("model", "millrace/moonshine-en"), kAsync);
+  EXPECT_EQ(answer.status, 404) << answer.body;
+  EXPECT_NE(answer.body.find("scripts/setup run"), std::string::npos) << answer.body;
+  EXPECT_EQ(get("/v1/models/millrace/moonshine-en").status, 404);
+}
+
 TEST_F(Audio, ATranslationIsAJobOfItsOwnStyle) {
   start();
   ASSERT_EQ(translate(good_form(), kAsync).status, 202);

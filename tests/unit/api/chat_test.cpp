@@ -272,6 +272,7 @@ TEST_F(ApiChat, ModelsOfAudioSayWhetherTheyTranscribeOrSpeak) {
     return get("/v1/models/" + model).json()["capabilities"][what] == true;
   };
   EXPECT_TRUE(does("millrace/sphinx-en", "transcription") && !does("millrace/sphinx-en", "speech"));
+  EXPECT_EQ(get("/v1/models/whisper-1").json()["alias_of"], "millrace/sphinx-en");
   EXPECT_TRUE(does("millrace/flite", "speech") && !does("millrace/flite", "transcription"));
   EXPECT_TRUE(does("millrace/flite", "audio"));
   for (const char* what : {"transcription", "speech", "audio"}) EXPECT_FALSE(does("mock/chat", what)) << what;

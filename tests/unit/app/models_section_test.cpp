@@ -17,13 +17,14 @@ using Environment = std::map<std::string, std::string>;
 
 constexpr std::array<base::Setting, 1> kTable{base::Setting{.path = "listen", .help = "where"}};
 
-ModelsSection read(const std::string& yaml, const Environment& environment = {}, bool mock = false) {
+ModelsSection read(const std::string& yaml, const Environment& environment = {}, bool mock = false,
+                   const std::vector<std::string>& local_models = {}) {
   base::ConfigSources sources{.file_name = "m.yaml", .file_text = yaml};
   sources.sections = {"models", "providers", "aliases", "mcp"};
   const base::Config config = base::Config::read(kTable, sources);
   EXPECT_TRUE(config.mistakes().empty());
   return read_models({config.section("models"), config.section("providers"), config.section("aliases"),
-                      config.section("mcp"), mock},
+                      config.section("mcp"), mock, local_models},
                      environment, {});
 }
 
@@ -115,6 +116,16 @@ TEST(ModelsSection, AModelOfTheGatewayItselfMayHaveAPriceAndNothingElse) {
   EXPECT_THAT(said(read("models:\n- {name: millrace/ocr, price: {page: 1}, weight: 2}\n")),
               HasSubstr("models.weight"));
   EXPECT_THAT(said(read("models:\n- {name: millrace/ocr}\n")), HasSubstr("models.price: is missing"));
+}
+
+TEST(ModelsSection, AModelOfTheSettingSttModelsMayHaveAPrice) {
+  const std::string row = "models:\n- {name: whisper-base, price: {audio_second: 0.5}}\n";
+  const ModelsSection section = read(row, {}, false, {"whisper-base"});
+  EXPECT_EQ(said(section), "");
+  EXPECT_EQ(inference::Registry(section.settings).local_price("whisper-base").audio_second, 0.5);
+  EXPECT_THAT(said(read(row)), HasSubstr("models.provider: is missing"));
+  const std::string far_row = "models:\n- {name: whisper-base, provider: openai, base_url: http://h/v1}\n";
+  EXPECT_EQ(read(far_row, {}, false, {"whisper-base"}).settings.models.size(), 1u);
 }
 
 TEST(ModelsSection, AKeyThatStandsInTheFileIsRefusedAndNotRepeated) {

@@ -22,7 +22,7 @@ class Talk {
   }
   Talk& even(double seconds) { return add(seconds, kSpeech); }
   Talk& pause(double seconds) { return add(seconds, background_); }
-  std::vector<schemas::AudioPiece> cut() const { return cut_at_pauses(levels_, ms()); }
+  std::vector<schemas::AudioPiece> cut() const { return cut_at_pauses(levels_, ms(), kPieceMsMax); }
   std::int64_t ms() const { return static_cast<std::int64_t>(levels_.size()) * kFrameMs; }
 
  private:

@@ -1,6 +1,10 @@
-#include <gtest/gtest.h>
+#include "ai/engines/host/audio/segments.h"
 
-#include "ai/engines/host/audio/listener.h"
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
 
 namespace millrace::engines::host {
 namespace {
@@ -11,7 +15,7 @@ RecognisedWord heard(const char* word, std::int64_t start, std::int64_t end) {
 
 TEST(Segments, ALineEndsAtAPause) {
   const std::vector<RecognisedWord> words{heard("i", 20, 40), heard("think", 42, 80), heard("so", 140, 170)};
-  const auto piece = piece_of(words, std::vector<bool>(200), 60'000);
+  const auto piece = piece_of(words, WordStyle::kSpoken, std::vector<bool>(200), 60'000);
   ASSERT_EQ(piece.segments.size(), 2U);
   EXPECT_EQ(piece.segments[0].text, "I think");
   EXPECT_DOUBLE_EQ(piece.segments[0].start, 60.2);
@@ -29,7 +33,7 @@ TEST(Segments, ALineEndsAtAPause) {
 TEST(Segments, ALineIsNotLongerThanASubtitle) {
   std::vector<RecognisedWord> words;
   for (int i = 0; i < 60; ++i) words.push_back(heard("gateway", i * 30, i * 30 + 30));
-  const auto piece = piece_of(words, {}, 0);
+  const auto piece = piece_of(words, WordStyle::kSpoken, {}, 0);
   for (const auto& segment : piece.segments) {
     EXPECT_LE(segment.text.size(), 80U);
     EXPECT_LE(segment.end - segment.start, 7.0);
@@ -38,7 +42,8 @@ TEST(Segments, ALineIsNotLongerThanASubtitle) {
   EXPECT_EQ(piece.segments.at(1).text[0], 'g') << "the sentence continues";
   words.clear();
   for (int i = 0; i < 20; ++i) words.push_back(heard("so", i * 90, i * 90 + 60));
-  for (const auto& segment : piece_of(words, {}, 0).segments) EXPECT_LE(segment.end - segment.start, 7.0);
+  for (const auto& segment : piece_of(words, WordStyle::kSpoken, {}, 0).segments)
+    EXPECT_LE(segment.end - segment.start, 7.0);
 }
 
 TEST(Segments, ReportTheirSilenceAndTheirRepetition) {
@@ -46,10 +51,46 @@ TEST(Segments, ReportTheirSilenceAndTheirRepetition) {
   for (std::size_t i = 0; i < 25; ++i) quiet[i] = true;
   std::vector<RecognisedWord> words;
   for (int i = 0; i < 20; ++i) words.push_back(heard("no", i * 5, i * 5 + 5));
-  const auto piece = piece_of(words, quiet, 0);
+  const auto piece = piece_of(words, WordStyle::kSpoken, quiet, 0);
   EXPECT_DOUBLE_EQ(piece.segments.at(0).no_speech_prob, 0.25);
   EXPECT_GT(piece.segments.at(0).compression_ratio, 2.4);
-  EXPECT_TRUE(piece_of({}, quiet, 0).segments.empty());
+  EXPECT_TRUE(piece_of({}, WordStyle::kSpoken, quiet, 0).segments.empty());
+}
+
+// Words of 0.3 s each, without pauses.
+std::vector<RecognisedWord> written(const std::string& text) {
+  std::vector<RecognisedWord> words;
+  std::istringstream stream(text);
+  std::int64_t at = 0;
+  for (std::string word; stream >> word; at += 30) words.push_back({word, at, at + 30, 0});
+  return words;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (const auto& segment : piece_of(written(text), WordStyle::kWritten, {}, 0).segments)
+    lines.push_back(segment.text);
+  return lines;
+}
+
+TEST(Segments, AWrittenLineEndsWithItsSentence) {
+  EXPECT_EQ(lines_of("It rains. We go home! \"Why?\" He did not say."),
+            (std::vector<std::string>{"It rains.", "We go home!", "\"Why?\"", "He did not say."}));
+  EXPECT_EQ(lines_of("Mr. Dashwood and J. R. Smith paid 3.50 at No. 7 today."),
+            (std::vector<std::string>{"Mr. Dashwood and J. R. Smith paid 3.50 at No. 7 today."}));
+  EXPECT_EQ(lines_of("he said ... nothing at all"), (std::vector<std::string>{"he said ... nothing at all"}));
+}
+
+TEST(Segments, AWrittenLineThatIsTooLongIsCutAfterAComma) {
+  EXPECT_EQ(
+      lines_of("when the river rose above its banks, the miller, who had seen it before, opened the "
+               "gates and waited"),
+      (std::vector<std::string>{"when the river rose above its banks, the miller, who had seen it before,",
+                                "opened the gates and waited"}));
+}
+
+TEST(Segments, AWrittenTextKeepsItsCase) {
+  EXPECT_EQ(lines_of("and i left"), (std::vector<std::string>{"and i left"}));
 }
 
 }  // namespace

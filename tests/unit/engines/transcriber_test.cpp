@@ -1,10 +1,8 @@
 #include "ai/engines/speech/transcriber.h"
 
 #include <csignal>
-#include <map>
 
-#include "tests/unit/engines/pool_fixture.h"
-#include "tests/unit/engines/real_recordings.h"
+#include "tests/unit/engines/transcription_fixture.h"
 
 namespace millrace::engines {
 namespace {
@@ -13,6 +11,8 @@ using base::Code;
 using schemas::AudioPiece;
 using std::chrono::milliseconds;
 using testing::recording_of;
+using testing::TranscriberTest;
+using testing::TranscriptionRun;
 using testing::spoken;
 
 constexpr unsigned kSpokenRate = 24'000;
@@ -21,63 +21,6 @@ const std::string kMessage =
     "The old house stood at the end of a narrow road, and nobody had lived in it for many years. In the "
     "spring "
     "a young family moved in with two children and a small brown dog.";
-
-struct TranscriptionRun : testing::InfoProbe<RecordingInfo> {
-  std::map<int, schemas::TranscriptPiece> pieces;
-
-  std::function<void(PieceOutcome)> on_piece() {
-    return [this](PieceOutcome outcome) {
-      const std::lock_guard lock(mutex);
-      EXPECT_FALSE(end) << "a piece after the end";
-      EXPECT_TRUE(pieces.emplace(outcome.index, std::move(outcome.piece)).second)
-          << "a piece was reported twice";
-      changed.notify_all();
-    };
-  }
-};
-
-class TranscriberTest : public testing::PoolTest {
- protected:
-  void make(EnginePool::Options options = testing::engine_options()) {
-    make_pool(std::move(options));
-    transcriber_ = std::make_unique<Transcriber>(*pool_);
-  }
-  void make(EnginePool::Options options, process::Confinement form) {
-    make_pool(std::move(options), form);
-    transcriber_ = std::make_unique<Transcriber>(*pool_);
-  }
-  base::Result<RecordingInfo> inspect(const std::string& bytes) {
-    auto recording = recording_of(bytes);
-    if (!recording) return recording.error();
-    TranscriptionRun run;
-    EXPECT_TRUE(transcriber_->inspect(*recording, run.on_info()));
-    if (!run.wait([&] { return run.info.has_value(); }))
-      return base::error(base::Code::kInternal, "the engine did not answer within kCallTimeLimit");
-    return std::move(*run.info);
-  }
-  Code inspect_error(const std::string& bytes) {
-    const auto info = inspect(bytes);
-    return info ? Code::kInternal : info.error().code;
-  }
-  std::string reported_in(const std::string& bytes) {
-    auto info = inspect(bytes);
-    if (!info) return info.error().message;
-    TranscriptionRun run;
-    EXPECT_TRUE(transcriber_->transcribe(*recording_of(bytes), info->pieces, run.on_piece(), run.on_end()));
-    EXPECT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
-    std::vector<schemas::TranscriptPiece> pieces;
-    for (auto& [index, piece] : run.pieces) pieces.push_back(std::move(piece));
-    return schemas::join(pieces, "english", std::nullopt).text;
-  }
-  // Eight pieces of one second each. That is enough to interrupt the call in the middle.
-  static std::vector<AudioPiece> seconds() {
-    std::vector<AudioPiece> pieces;
-    for (int i = 0; i < 8; ++i) pieces.push_back({i, i * 1'000, (i + 1) * 1'000});
-    return pieces;
-  }
-
-  std::unique_ptr<Transcriber> transcriber_;
-};
 
 TEST_F(TranscriberTest, TranscribesSpeechOfFlite) {
   make();
@@ -104,7 +47,7 @@ TEST_F(TranscriberTest, AWordsTimeIsWhereItIsInTheRecording) {
   ASSERT_TRUE(info) << info.error().message;
   ASSERT_EQ(info->pieces.size(), 1U);
   TranscriptionRun run;
-  ASSERT_TRUE(transcriber_->transcribe(*recording_of(wav), info->pieces, run.on_piece(), run.on_end()));
+  ASSERT_TRUE(transcriber_->transcribe(*recording_of(wav), how_, info->pieces, run.on_piece(), run.on_end()));
   ASSERT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
   const schemas::TranscriptPiece& piece = run.pieces.at(0);
   ASSERT_GE(piece.words.size(), 4U);
@@ -176,7 +119,7 @@ TEST_F(TranscriberTest, APieceBeyondTheEndFailsAlone) {
   auto recording = recording_of(spoken(spawner_, "Nobody had lived in the house."));
   ASSERT_TRUE(recording);
   TranscriptionRun run;
-  ASSERT_TRUE(transcriber_->transcribe(*recording, {{0, 0, 1'000}, {7, 90'000, 95'000}}, run.on_piece(),
+  ASSERT_TRUE(transcriber_->transcribe(*recording, how_, {{0, 0, 1'000}, {7, 90'000, 95'000}}, run.on_piece(),
                                        run.on_end()));
   EXPECT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
   EXPECT_FALSE(run.pieces.at(0).error);
@@ -189,7 +132,7 @@ TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndANewChildTranscribesThe
   auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);
   TranscriptionRun first;
-  ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), first.on_piece(), first.on_end()));
+  ASSERT_TRUE(transcriber_->transcribe(*recording, how_, seconds(), first.on_piece(), first.on_end()));
   ASSERT_TRUE(first.wait([&] { return !first.pieces.empty(); }));
   ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGKILL), 0);
   const EngineResult end = first.wait_end();
@@ -201,7 +144,7 @@ TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndANewChildTranscribesThe
     if (!first.pieces.contains(piece.index)) rest.push_back(piece);
   }
   TranscriptionRun second;
-  ASSERT_TRUE(transcriber_->transcribe(*recording, rest, second.on_piece(), second.on_end()));
+  ASSERT_TRUE(transcriber_->transcribe(*recording, how_, rest, second.on_piece(), second.on_end()));
   EXPECT_EQ(second.wait_end().kind, EngineResult::Kind::kDone);
   EXPECT_EQ(first.pieces.size() + second.pieces.size(), 8U);
   EXPECT_EQ(pool_->counts().children_crashed, 1U);
@@ -212,7 +155,7 @@ TEST_F(TranscriberTest, APieceThatUsesUpItsProcessorTimeFailsAlone) {
   auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);
   TranscriptionRun run;
-  ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), run.on_piece(), run.on_end()));
+  ASSERT_TRUE(transcriber_->transcribe(*recording, how_, seconds(), run.on_piece(), run.on_end()));
   ASSERT_TRUE(run.wait([&] { return !run.pieces.empty(); }));
   ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGXCPU), 0);
   ASSERT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
@@ -232,7 +175,7 @@ TEST_F(TranscriberTest, ACancelledCallEndsAndTheNextIsServed) {
   auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);
   TranscriptionRun run;
-  auto ticket = transcriber_->transcribe(*recording, seconds(), run.on_piece(), run.on_end());
+  auto ticket = transcriber_->transcribe(*recording, how_, seconds(), run.on_piece(), run.on_end());
   ASSERT_TRUE(ticket);
   ASSERT_TRUE(run.wait([&] { return !run.pieces.empty(); }));
   ticket->cancel();

@@ -14,8 +14,11 @@ using Parsed = tl::expected<TranscriptionRequest, Refusal>;
 
 Parsed parse(QueryPairs fields, TranscriptionTask task = TranscriptionTask::kTranscribe,
              bool has_file = true) {
-  return parse_transcription_request(
-      task, fields, has_file, [](const std::string& model) { return model == "groq/whisper-large-v3"; });
+  static const LocalTranscriptionModels kLocal;
+  return parse_transcription_request(task, fields, has_file,
+                                     {.local = kLocal, .has_provider = [](const std::string& model) {
+                                        return model == "groq/whisper-large-v3";
+                                      }});
 }
 Parsed local(QueryPairs fields) {
   fields.insert(fields.begin(), {"model", "millrace/sphinx-en"});
@@ -126,6 +129,78 @@ TEST(TranscriptionRequests, TheLocalEngineKnowsEnglishOnly) {
   EXPECT_EQ(problems(german), "body.language value_error");
   EXPECT_NE(german.error().error.message.find("docs/audio.md"), std::string::npos);
   EXPECT_EQ(problems(far({{"language", "de"}})), "none");
+}
+
+// Moonshine, Sphinx, Whisper for German and English, SenseVoice for Japanese.
+const LocalTranscriptionModels& several_models() {
+  static const LocalTranscriptionModels kModels(
+      true, {{.name = "whisper-base", .display_name = "", .languages = {"en", "de"}, .translates = true},
+             {.name = "whisper-2", .display_name = "", .languages = {"de"}, .translates = true},
+             {.name = "sense", .display_name = "", .languages = {"ja", "yue"}, .translates = false}});
+  return kModels;
+}
+Parsed with_several(QueryPairs fields, TranscriptionTask task = TranscriptionTask::kTranscribe) {
+  return parse_transcription_request(
+      task, fields, true,
+      {.local = several_models(),
+       .has_provider = [](const std::string& model) { return model == "whisper-1" || model == "sense"; },
+       .may_suggest = [](std::string_view name) { return name != "whisper-2"; }});
+}
+std::string message(const Parsed& parsed) {
+  return parsed                            ? "none"
+         : parsed.error().problems.empty() ? parsed.error().error.message
+                                           : parsed.error().problems.front().msg;
+}
+
+TEST(TranscriptionRequests, ALocalModelRefusesALanguageThatItDoesNotKnow) {
+  EXPECT_EQ(message(with_several({{"model", "millrace/moonshine-en"}, {"language", "de"}})),
+            "The model 'millrace/moonshine-en' supports only English (en); for German (de) use model "
+            "'whisper-base'");
+  EXPECT_EQ(message(with_several({{"model", "sense"}, {"language", "fr"}})),
+            "The model 'sense' supports Japanese (ja), Cantonese (yue); no local model supports French (fr): "
+            "configure one in stt.models, or a Whisper server (docs/audio.md)");
+  EXPECT_EQ(message(with_several({{"model", "whisper-base"}, {"language", "klingon"}})),
+            "Input should be an ISO 639-1 code, such as 'en'");
+}
+
+TEST(TranscriptionRequests, TheLanguageOfALocalModelIsStoredAsItsCode) {
+  const Parsed german = with_several({{"model", "whisper-base"}, {"language", "German"}});
+  ASSERT_TRUE(german.has_value()) << message(german);
+  EXPECT_EQ(german->spec.language, "de");
+  EXPECT_EQ(german->spec.local_model, "whisper-base");
+  EXPECT_FALSE(german->spec.by_provider);
+}
+
+TEST(TranscriptionRequests, AConfiguredModelComesBeforeAProvidersModelOfItsName) {
+  EXPECT_FALSE(with_several({{"model", "sense"}})->spec.by_provider);
+  const Parsed far_away = with_several({{"model", "whisper-1"}});
+  EXPECT_TRUE(far_away->spec.by_provider);
+  EXPECT_EQ(far_away->spec.local_model, "");
+}
+
+TEST(TranscriptionRequests, FurtherNamesMeanTheDefaultModel) {
+  const Parsed named = with_several({{"model", "gpt-4o-transcribe"}});
+  EXPECT_EQ(named->spec.model, "gpt-4o-transcribe");
+  EXPECT_EQ(named->spec.local_model, "millrace/moonshine-en");
+  EXPECT_EQ(parse({{"model", "gpt-4o-transcribe"}})->spec.local_model, "millrace/sphinx-en");
+}
+
+TEST(TranscriptionRequests, AModelThatIsNotInstalledSaysHowToGetIt) {
+  const Parsed parsed = parse({{"model", "millrace/moonshine-en"}});
+  ASSERT_FALSE(parsed.has_value());
+  EXPECT_EQ(parsed.error().error.code, base::Code::kModelNotFound);
+  EXPECT_EQ(parsed.error().error.message,
+            "model 'millrace/moonshine-en' is not installed on this gateway: install it with `scripts/setup "
+            "run`, or use model 'millrace/sphinx-en'");
+}
+
+TEST(TranscriptionRequests, TranslationsNeedAnEnglishModelOrOneThatTranslates) {
+  const auto translated = [](const char* model) {
+    return message(with_several({{"model", model}}, TranscriptionTask::kTranslate));
+  };
+  for (const char* model : {"millrace/moonshine-en", "millrace/sphinx-en", "whisper-base"})
+    EXPECT_EQ(translated(model), "none") << model;
+  EXPECT_EQ(translated("sense"), "The model 'sense' does not translate; use model 'whisper-base'");
 }
 
 TEST(TranscriptionRequests, WhatIsNotSentToTheModelIsReported) {
@@ -319,6 +394,17 @@ TEST(TranscriptionRequests, UnknownModelsNameTheNearest) {
 TEST(TranscriptionRequests, AStreamIsNotDeferred) {
   EXPECT_EQ(problems(local({{"stream", "true"}, {"deferred", "true"}})), "body.stream value_error");
   EXPECT_TRUE(local({{"deferred", "true"}})->deferred);
+}
+
+TEST(TranscriptionSpecs, OfEarlierVersionsMeanSphinx) {
+  const auto old = transcription_spec_from_json(R"({"model":"whisper-1","form":"json"})");
+  EXPECT_EQ(old->local_model, "millrace/sphinx-en");
+  EXPECT_EQ(transcription_spec_from_json(R"({"model":"x","form":"json","by_provider":true})")->local_model,
+            "");
+  TranscriptionSpec spec;
+  spec.model = "whisper-1";
+  spec.local_model = "whisper-base";
+  EXPECT_EQ(transcription_spec_from_json(to_json(spec))->local_model, "whisper-base");
 }
 
 TEST(TranscriptionSpecs, ComeBackAsTheyWereWritten) {

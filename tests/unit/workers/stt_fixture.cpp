@@ -40,7 +40,7 @@ class DyingRunner final : public Runner {
 }  // namespace
 
 base::Result<engines::EngineCallHandle> ScriptedListener::inspect(
-    std::shared_ptr<const engines::Recording>,
+    std::shared_ptr<const engines::Recording>, std::int64_t,
     std::function<void(base::Result<engines::RecordingInfo>)> done) {
   if (refuses) {
     done(*refuses);
@@ -54,7 +54,7 @@ base::Result<engines::EngineCallHandle> ScriptedListener::inspect(
 }
 
 base::Result<engines::EngineCallHandle> ScriptedListener::transcribe(
-    std::shared_ptr<const engines::Recording>, std::vector<schemas::AudioPiece> wanted,
+    std::shared_ptr<const engines::Recording>, engines::Recognition, std::vector<schemas::AudioPiece> wanted,
     std::function<void(engines::PieceOutcome)> on_piece, std::function<void(EngineResult)> done) {
   {
     const std::lock_guard lock(mutex_);
@@ -106,7 +106,7 @@ SttFixture::SttFixture(std::function<void(ScriptedListener&)> prepare, SttRunner
 }
 
 schemas::JobId SttFixture::submit(schemas::TranscriptionSpec spec) {
-  if (spec.model.empty()) spec.model = schemas::kTranscriptionModel;
+  if (spec.model.empty()) spec.model = schemas::kSphinxModel;
   using namespace std::string_literals;
   auto staged = storage::stage(fixture.store->blobs(), "RIFF\x24\x00\x00\x00WAVEfmt "s);
   if (!staged) throw std::runtime_error(staged.error().message);

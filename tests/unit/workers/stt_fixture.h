@@ -19,10 +19,11 @@ namespace millrace::workers {
 class ScriptedListener final : public engines::Transcriber {
  public:
   base::Result<engines::EngineCallHandle> inspect(
-      std::shared_ptr<const engines::Recording> recording,
+      std::shared_ptr<const engines::Recording> recording, std::int64_t piece_ms_max,
       std::function<void(base::Result<engines::RecordingInfo>)> done) override;
   base::Result<engines::EngineCallHandle> transcribe(
-      std::shared_ptr<const engines::Recording> recording, std::vector<schemas::AudioPiece> wanted,
+      std::shared_ptr<const engines::Recording> recording, engines::Recognition how,
+      std::vector<schemas::AudioPiece> wanted,
       std::function<void(engines::PieceOutcome)> on_piece,
       std::function<void(engines::EngineResult)> done) override;
 

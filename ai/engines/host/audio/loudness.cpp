@@ -95,8 +95,6 @@ bool is_silence(std::span<const std::uint8_t> levels) {
 namespace {
 
 // In frames.
-constexpr std::size_t kPieceMax = kPieceMsMax / kFrameMs;
-constexpr std::size_t kPieceMin = kPieceMax / 2;
 constexpr std::size_t kPauseMin = 50;
 constexpr std::size_t kRestMin = 500;  // minimum length of the rest after a cut
 constexpr std::size_t kHush = 20;      // minimum length of a quiet place
@@ -115,7 +113,9 @@ std::size_t middle_of_pause(const std::vector<bool>& quiet, std::size_t first, s
   return best;
 }
 
-std::size_t quietest(std::span<const std::uint8_t> levels, std::size_t first, std::size_t last) {
+}  // namespace
+
+std::size_t quietest_place(std::span<const std::uint8_t> levels, std::size_t first, std::size_t last) {
   std::size_t best = last;
   unsigned least = ~0U;
   unsigned sum = 0;
@@ -130,17 +130,19 @@ std::size_t quietest(std::span<const std::uint8_t> levels, std::size_t first, st
   return best;
 }
 
-}  // namespace
-
-std::vector<schemas::AudioPiece> cut_at_pauses(std::span<const std::uint8_t> levels, std::int64_t ms) {
+std::vector<schemas::AudioPiece> cut_at_pauses(std::span<const std::uint8_t> levels, std::int64_t ms,
+                                               std::int64_t piece_ms_max) {
+  const auto piece_max = static_cast<std::size_t>(piece_ms_max / kFrameMs);
+  const std::size_t piece_min = piece_max / 2;
+  const std::size_t rest_min = std::min(kRestMin, piece_min);
   std::vector<schemas::AudioPiece> pieces;
   if (is_silence(levels)) return pieces;
   const std::vector<bool> quiet = quiet_frames(levels);
   std::size_t start = 0;
-  while (levels.size() - start > kPieceMax) {
-    const std::size_t last = std::min(start + kPieceMax, levels.size() - kRestMin);
-    std::size_t cut = middle_of_pause(quiet, start + kPieceMin, last);
-    if (cut == 0) cut = quietest(levels, start + kPieceMin, last);
+  while (levels.size() - start > piece_max) {
+    const std::size_t last = std::min(start + piece_max, levels.size() - rest_min);
+    std::size_t cut = middle_of_pause(quiet, start + piece_min, last);
+    if (cut == 0) cut = quietest_place(levels, start + piece_min, last);
     pieces.push_back({static_cast<int>(pieces.size()), static_cast<std::int64_t>(start) * kFrameMs,
                       static_cast<std::int64_t>(cut) * kFrameMs});
     start = cut;

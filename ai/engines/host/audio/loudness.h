@@ -42,9 +42,14 @@ std::vector<bool> quiet_frames(std::span<const std::uint8_t> levels);
 // Whether the recording contains less than a tenth of a second of sound.
 bool is_silence(std::span<const std::uint8_t> levels);
 
-// Cuts a recording of `ms` milliseconds into pieces of half a minute to a minute: in the middle of the
-// longest suitable pause, or else at the quietest place. `levels`: of its frames (loudness.h). The pieces
-// cover the whole recording, and none is longer than kPieceMsMax. Empty: only silence.
-std::vector<schemas::AudioPiece> cut_at_pauses(std::span<const std::uint8_t> levels, std::int64_t ms);
+// Cuts a recording of `ms` milliseconds into pieces of half of `piece_ms_max` to `piece_ms_max`: in the
+// middle of the longest suitable pause, or else at the quietest place. `levels`: of its frames (loudness.h).
+// The pieces cover the whole recording. Empty: only silence. REQUIRES: `piece_ms_max` is at least 4 seconds.
+std::vector<schemas::AudioPiece> cut_at_pauses(std::span<const std::uint8_t> levels, std::int64_t ms,
+                                               std::int64_t piece_ms_max);
+
+// The middle of the quietest fifth of a second in frames [first, last): the best place for a cut between
+// them.
+std::size_t quietest_place(std::span<const std::uint8_t> levels, std::size_t first, std::size_t last);
 
 }  // namespace millrace::engines::host

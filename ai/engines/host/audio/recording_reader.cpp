@@ -88,7 +88,7 @@ base::Status RecordingReader::open(base::Fd fd, schemas::AudioFormat format) {
   return {};
 }
 
-base::Result<RecordingInfo> RecordingReader::inspect_recording() {
+base::Result<RecordingInfo> RecordingReader::inspect_recording(std::int64_t piece_ms_max) {
   const auto declared = decoder_->look();
   if (!declared) return declared.error();
   Loudness loudness;
@@ -100,7 +100,7 @@ base::Result<RecordingInfo> RecordingReader::inspect_recording() {
   if (is_cut_off(*declared, *count)) return cut_off(**declared, *count);
   RecordingInfo info;
   info.ms = std::max<std::int64_t>(1, *count / kSamplesPerMs);
-  info.pieces = cut_at_pauses(loudness.levels(), info.ms);
+  info.pieces = cut_at_pauses(loudness.levels(), info.ms, piece_ms_max);
   return info;
 }
 
@@ -111,7 +111,7 @@ PieceOutcome RecordingReader::not_recognised(const AudioPiece& piece, const base
   return outcome;
 }
 
-base::Result<PieceOutcome> RecordingReader::recognise(const AudioPiece& piece,
+base::Result<PieceOutcome> RecordingReader::recognise(PieceRecogniser& recogniser, const AudioPiece& piece,
                                                       std::span<const std::int16_t> samples) {
   PieceOutcome outcome;
   outcome.index = piece.index;
@@ -121,19 +121,20 @@ base::Result<PieceOutcome> RecordingReader::recognise(const AudioPiece& piece,
   }
   Loudness loudness;
   loudness.feed(samples);
-  const std::vector<std::uint8_t> levels = loudness.levels();
-  if (is_silence(levels)) return outcome;
-  auto words = listener_.recognise(samples);
-  if (!words && words.error().code == Code::kInternal) return std::move(words.error());
-  if (!words) {
-    outcome.piece.error = std::move(words.error());
+  PieceSound sound{samples, loudness.levels(), piece.start_ms};
+  if (is_silence(sound.levels)) return outcome;
+  auto recognised = recogniser.recognise(sound);
+  if (!recognised && recognised.error().code == Code::kInternal) return std::move(recognised.error());
+  if (!recognised) {
+    outcome.piece.error = std::move(recognised.error());
   } else {
-    outcome.piece = piece_of(*words, quiet_frames(levels), piece.start_ms);
+    outcome.piece = *std::move(recognised);
   }
   return outcome;
 }
 
-base::Status RecordingReader::transcribe(std::vector<AudioPiece> pieces, const PieceSink& sink) {
+base::Status RecordingReader::transcribe(std::vector<AudioPiece> pieces, PieceRecogniser& recogniser,
+                                         const PieceSink& sink) {
   if (pieces.empty()) return {};
   std::sort(pieces.begin(), pieces.end(),
             [](const AudioPiece& a, const AudioPiece& b) { return a.start_ms < b.start_ms; });
@@ -141,7 +142,7 @@ base::Status RecordingReader::transcribe(std::vector<AudioPiece> pieces, const P
   std::size_t done = 0;
   sink.begin(pieces.front());
   PieceCutter cutter(pieces, [&](const AudioPiece& piece, std::span<const std::int16_t> samples) {
-    auto outcome = recognise(piece, samples);
+    auto outcome = recognise(recogniser, piece, samples);
     if (!outcome) {
       status = std::move(outcome.error());
       return false;

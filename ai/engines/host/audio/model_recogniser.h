@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ai/engines/host/audio/piece_recogniser.h"
+#include "ai/engines/host/audio/segments.h"
+#include "ai/engines/host/audio/speech_library.h"
+
+namespace millrace::engines::host {
+
+// Recognises a piece with the current model of a SpeechLibrary. A text that is doubted (text_doubts.h) is read
+// again in two halves, cut at the quietest place, and these once more. What stays doubted is returned with
+// avg_logprob kDoubtedLogProb and a no_speech_prob of at least kDoubtedNoSpeech: the values by which
+// Whisper's clients recognise such a segment.
+class ModelRecogniser final : public PieceRecogniser {
+ public:
+  static constexpr double kDoubtedLogProb = -2;
+  static constexpr double kDoubtedNoSpeech = 0.7;
+
+  // `library` must outlive it.
+  ModelRecogniser(SpeechLibrary& library, SpeechTaskOptions options)
+      : library_(library), options_(std::move(options)) {}
+
+  base::Result<schemas::TranscriptPiece> recognise(const PieceSound& sound) override;
+
+ private:
+  // A stretch of the piece that was read at once. Frames of 10 ms from the beginning of the piece.
+  struct Part {
+    std::int64_t first = 0, last = 0;
+    std::vector<RecognisedWord> words;
+    bool is_timed = false;  // the words' times are measured; otherwise they are estimates
+    bool is_doubted = false;
+  };
+  base::Status read(const PieceSound& sound, std::int64_t first, std::int64_t last, int cuts_left,
+                    std::vector<Part>& parts);
+  Part part_of(const PieceSound& sound, std::int64_t first, std::int64_t last,
+               const std::vector<std::string>& words) const;
+  schemas::TranscriptPiece joined(const PieceSound& sound, const std::vector<Part>& parts) const;
+
+  SpeechLibrary& library_;
+  const SpeechTaskOptions options_;
+};
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,50 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ai/engines/speech/model_files.h"
+#include "platform/base/fd.h"
+#include "platform/base/result.h"
+
+namespace millrace::engines {
+
+// A file that an engine child loads. `role`: what for: the name of sherpa-onnx's setting ("encoder",
+// "merged_decoder", "tokens" …; model_files.h), or kLibraryRole or kRuntimeRole.
+struct SpeechFile {
+  std::string role;
+  std::string path;
+};
+inline constexpr std::string_view kLibraryRole = "library";  // of sherpa-onnx
+inline constexpr std::string_view kRuntimeRole = "runtime";  // of ONNX Runtime, which the library needs
+
+// A model that can be loaded: its files and those of the library. Shared: a child that has loaded it does not
+// load it again. Immutable; thread-safe.
+class LoadableModel {
+ public:
+  LoadableModel(SpeechModelLayout layout, std::vector<SpeechFile> files)
+      : layout_(layout), files_(std::move(files)) {}
+  LoadableModel(const LoadableModel&) = delete;
+  LoadableModel& operator=(const LoadableModel&) = delete;
+
+  SpeechModelLayout layout() const { return layout_; }
+  const std::vector<SpeechFile>& files() const { return files_; }
+
+  // Sealed copies in memory, in the order of files(): the form in which files enter a jail whose user cannot
+  // reach their folder. All children share them; they are freed when the last child is gone. Blocks while it
+  // copies (100 MB: 50 ms). kOverloaded: no memory or descriptor is left. kInternal: a file cannot be read.
+  using Copies = std::vector<base::Fd>;
+  base::Result<std::shared_ptr<const Copies>> copies() const;
+
+ private:
+  const SpeechModelLayout layout_;
+  const std::vector<SpeechFile> files_;
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<const Copies> copies_;
+};
+using LoadableModelPtr = std::shared_ptr<const LoadableModel>;
+
+}  // namespace millrace::engines

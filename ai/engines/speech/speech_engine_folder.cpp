@@ -1,0 +1,76 @@
+#include "ai/engines/speech/speech_engine_folder.h"
+
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "ai/engines/speech/model_files.h"
+#include "schemas/media/local_transcription.h"
+
+namespace millrace::engines {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAdvice = "; run scripts/setup to fetch it, or install the package again";
+
+base::Error engine_missing(const std::string& what) {
+  return base::error(base::Code::kInternal, "the speech engine is incomplete: " + what + kAdvice);
+}
+
+base::Result<std::vector<SpeechFile>> existing(const std::string& folder, std::vector<SpeechFile> files) {
+  std::error_code failed;
+  for (SpeechFile& file : files) {
+    file.path = (fs::path(folder) / file.path).string();
+    if (!fs::is_regular_file(file.path, failed)) return engine_missing(file.path + " is missing");
+  }
+  return files;
+}
+
+// The version file begins "sherpa-onnx-core 2.0.1".
+base::Status check_version(const std::string& folder) {
+  std::ifstream file(fs::path(folder) / "version");
+  std::string name, version;
+  file >> name >> version;
+  if (!version.empty() && version.back() == ',') version.pop_back();
+  if (version == kSpeechEngineVersion) return {};
+  return engine_missing(folder + " has version " + (version.empty() ? "unknown" : version) +
+                        ", this program needs " + std::string(kSpeechEngineVersion));
+}
+
+}  // namespace
+
+std::string find_speech_engine(const std::string& program_folder) {
+  std::error_code failed;
+  const fs::path beside = fs::path(program_folder) / "speech";
+  if (fs::is_directory(beside, failed)) return beside.string();
+  const fs::path above = fs::path(program_folder).parent_path() / "speech";
+  return fs::is_directory(above, failed) ? above.string() : std::string();
+}
+
+base::Result<std::vector<SpeechFile>> speech_library(const std::string& folder) {
+  if (folder.empty())
+    return base::error(base::Code::kInternal, std::string("the speech engine is not installed") + kAdvice);
+  if (base::Status good = check_version(folder); !good) return good.error();
+  return existing(folder, {{std::string(kRuntimeRole), "lib/libonnxruntime.so"},
+                           {std::string(kLibraryRole), "lib/libsherpa-onnx-c-api.so"}});
+}
+
+base::Result<LoadableModelPtr> loadable_model(const std::string& folder, const SpeechModel& model) {
+  auto files = speech_library(folder);
+  if (!files) return std::move(files.error());
+  const auto own = find_model_files(model);
+  if (!own) return own.error();
+  for (const SpeechModelFile& file : own->files)
+    files->push_back({std::string(role_name(file.role)), file.path});
+  return std::make_shared<const LoadableModel>(own->layout, *std::move(files));
+}
+
+SpeechModel moonshine_model(const std::string& folder) {
+  return {std::string(schemas::kMoonshineModel),
+          SpeechModelFamily::kMoonshine,
+          (fs::path(folder) / "moonshine-en").string(),
+          {"en"}};
+}
+
+}  // namespace millrace::engines

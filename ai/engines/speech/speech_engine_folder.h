@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ai/engines/speech/loadable_model.h"
+#include "platform/base/result.h"
+
+// The folder with the speech engine, which `scripts/setup` fetches and the package contains: lib/ with
+// sherpa-onnx and ONNX Runtime, moonshine-en/ with the default model, and `version`.
+namespace millrace::engines {
+
+// The version of sherpa-onnx for which this program is compiled. Its interface changes between versions.
+inline constexpr std::string_view kSpeechEngineVersion = "2.0.1";
+
+// `speech` in the folder of the program, or beside that folder, as in a build folder. `program_folder`: where
+// millrace and millrace-engine are. Empty: there is none.
+std::string find_speech_engine(const std::string& program_folder);
+
+// The library's files. kInternal: a file is missing, or the folder has another version; the message says
+// what to do.
+base::Result<std::vector<SpeechFile>> speech_library(const std::string& folder);
+
+// `model` with the library. kInternal: as above, or its files are not complete.
+base::Result<LoadableModelPtr> loadable_model(const std::string& folder, const SpeechModel& model);
+
+// The default model, English, in that folder.
+SpeechModel moonshine_model(const std::string& folder);
+
+}  // namespace millrace::engines

@@ -1,0 +1,38 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ai/engines/speech/loadable_model.h"
+#include "app/config/settings.h"
+#include "platform/base/result.h"
+#include "schemas/media/local_transcription.h"
+
+namespace millrace::app {
+
+// The folder of the speech engine: stt.engine, or the one beside this program. Empty: none.
+std::string speech_engine_folder(const Settings& settings);
+
+// Whether the default model, Moonshine, can be used. kInternal: why not, and what to do. Reads no model.
+base::Status check_moonshine(const Settings& settings);
+
+// The local transcription models that clients may request.
+schemas::LocalTranscriptionModels local_transcription_models(const Settings& settings);
+
+// The local transcription models that the worker of this host can load. Immutable; thread-safe.
+class SpeechModels {
+ public:
+  explicit SpeechModels(const Settings& settings);
+
+  // The model of that name; null: PocketSphinx. kModelNotFound: the host does not have it. kInternal: its
+  // files, or those of the engine, are not complete.
+  base::Result<engines::LoadableModelPtr> find(const std::string& name) const;
+  // The folders that the engine's processes read.
+  const std::vector<std::string>& folders() const { return folders_; }
+
+ private:
+  std::map<std::string, base::Result<engines::LoadableModelPtr>, std::less<>> models_;
+  std::vector<std::string> folders_;
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,159 @@
+#include "app/config/speech_models_section.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "ai/engines/speech/model_files.h"
+#include "app/config/models_section.h"
+#include "app/config/section_map.h"
+#include "platform/base/nearest.h"
+#include "schemas/media/languages.h"
+#include "schemas/media/local_transcription.h"
+
+namespace millrace::app {
+namespace {
+
+using base::ConfigNode;
+
+constexpr std::string_view kSpeechModelsName = "stt.models";
+constexpr std::array<std::string_view, 4> kSpeechModelKeys{"name", "family", "path", "languages"};
+
+// Reads one row, key by key.
+class SpeechModelReader {
+ public:
+  SpeechModelReader(const ConfigNode& node, Mistakes& mistakes)
+      : map_(node, std::string(kSpeechModelsName), kSpeechModelKeys, mistakes) {}
+
+  engines::SpeechModel read() {
+    if (!map_.is_map()) return std::move(model_);
+    read_name();
+    read_family();
+    read_path();
+    read_languages();
+    return std::move(model_);
+  }
+
+ private:
+  void read_name() {
+    model_.name = map_.text("name").value_or("");
+    const auto further = schemas::default_transcription_names();
+    if (!is_model_name(model_.name)) {
+      map_.mistake("name",
+                   "is the name that clients send, such as whisper-base: 1 to 200 characters, no spaces");
+    } else if (model_.name.starts_with(schemas::kOwnModelPrefix)) {
+      map_.mistake("name", "\"" + model_.name + "\" begins with " + std::string(schemas::kOwnModelPrefix) +
+                               ", which is for built-in models; choose another name");
+    } else if (std::ranges::find(further, model_.name) != further.end()) {
+      map_.mistake("name",
+                   "\"" + model_.name + "\" is another name of the default local model; choose another name");
+    }
+  }
+
+  void read_family() {
+    const auto text = map_.text("family");
+    std::string names;
+    std::vector<std::string_view> known;
+    for (const engines::SpeechModelFamily family : engines::kSpeechModelFamilies) {
+      known.push_back(engines::family_name(family));
+      names.append(names.empty() ? "" : ", ").append(known.back());
+    }
+    if (!text) return map_.mistake("family", "is missing: one of " + names);
+    if (const auto family = engines::family_named(*text)) {
+      model_.family = *family;
+      return;
+    }
+    const std::string_view near = base::nearest(*text, known);
+    map_.mistake("family", "\"" + *text + "\" is none of " + names +
+                               (near.empty() ? "" : "; did you mean " + std::string(near) + "?"));
+  }
+
+  void read_path() {
+    model_.path = map_.text("path").value_or("");
+    while (model_.path.size() > 1 && model_.path.ends_with('/')) model_.path.pop_back();
+    if (model_.path.empty()) {
+      map_.mistake("path", "is missing: the folder with the model's files, as in /srv/models/whisper-base");
+    } else if (!model_.path.starts_with('/')) {
+      map_.mistake("path",
+                   "\"" + model_.path + "\" does not begin with /: give the whole path of the folder");
+    }
+  }
+
+  void read_languages() {
+    const ConfigNode* node = map_.find("languages");
+    if (node == nullptr || node->kind != ConfigNode::Kind::kList || node->items.empty())
+      return map_.mistake("languages",
+                          "the ISO 639-1 codes that the model knows are expected here, as in [en, de]");
+    for (const ConfigNode& item : node->items) {
+      const schemas::SpokenLanguage* language = schemas::find_language(item.text);
+      if (item.kind != ConfigNode::Kind::kText || language == nullptr || language->code != item.text) {
+        map_.mistake("languages",
+                     "\"" + item.text + "\" is not an ISO 639-1 code" +
+                         (language == nullptr ? ", such as en"
+                                              : "; did you mean " + std::string(language->code) + "?"));
+      } else if (std::ranges::find(model_.languages, item.text) == model_.languages.end()) {
+        model_.languages.push_back(item.text);
+      }
+    }
+  }
+
+  SectionMap map_;
+  engines::SpeechModel model_;
+};
+
+void check_new_name(const SpeechModelsSection& out, const engines::SpeechModel& model,
+                    const std::string& place, Mistakes& mistakes) {
+  const auto same = std::ranges::find(out.models, model.name, &engines::SpeechModel::name);
+  if (same == out.models.end()) return;
+  const auto index = static_cast<std::size_t>(same - out.models.begin());
+  mistakes.push_back({place, std::string(kSpeechModelsName) + ".name: \"" + model.name +
+                                 "\" is also the name of the row at " + out.places[index]});
+}
+
+}  // namespace
+
+SpeechModelsSection read_speech_models(const ConfigNode& section) {
+  SpeechModelsSection out;
+  if (section.kind == ConfigNode::Kind::kNone) return out;
+  if (section.kind != ConfigNode::Kind::kList) {
+    out.mistakes.push_back({section.place, std::string(kSpeechModelsName) +
+                                               ": a list is expected here, as in `- name: whisper-base`"});
+    return out;
+  }
+  for (const ConfigNode& node : section.items) {
+    const std::size_t before = out.mistakes.size();
+    engines::SpeechModel model = SpeechModelReader(node, out.mistakes).read();
+    if (out.mistakes.size() == before) check_new_name(out, model, node.place, out.mistakes);
+    if (out.mistakes.size() > before) continue;
+    if (const auto files = engines::find_model_files(model); !files) {
+      out.mistakes.push_back(
+          {node.place, std::string(kSpeechModelsName) + ".path: " + files.error().message, false});
+    }
+    out.models.push_back(std::move(model));
+    out.places.push_back(node.place);
+  }
+  return out;
+}
+
+void check_speech_model_names(SpeechModelsSection& section, const inference::ModelSettings& others,
+                              std::span<const std::string> other_places) {
+  const auto mistake = [&](std::size_t row, const std::string& why) {
+    section.mistakes.push_back({section.places[row], std::string(kSpeechModelsName) + ".name: \"" +
+                                                         section.models[row].name + "\" " + why});
+  };
+  for (std::size_t i = 0; i < section.models.size(); ++i) {
+    const std::string& name = section.models[i].name;
+    for (std::size_t k = 0; k < others.models.size(); ++k) {
+      if (others.models[k].target.name == name)
+        mistake(i, "is also the name of the row of `models` at " + other_places[k] + "; choose another name");
+    }
+    const std::size_t slash = name.find('/');
+    const std::string provider = name.substr(0, slash == std::string::npos ? 0 : slash);
+    if (providers::preset_named(provider) != nullptr || others.aliases.count(provider) > 0)
+      mistake(i, "begins with " + provider + "/, which is for models of that provider; choose another name");
+  }
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,29 @@
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ai/engines/speech/speech_model.h"
+#include "ai/inference/routing/registry.h"
+#include "platform/base/config.h"
+
+namespace millrace::app {
+
+// The setting stt.models: local models for transcription (docs/audio.md).
+struct SpeechModelsSection {
+  std::vector<engines::SpeechModel> models;  // the valid ones
+  std::vector<std::string> places;           // where each of them begins: "millrace.yaml:12"
+  std::vector<base::ConfigMistake> mistakes;
+};
+
+// Reads a list of {name, family, path, languages}. A folder without the files of its family is a mistake that
+// is not fatal, because only the process that transcribes needs it. Blocks on the disk.
+SpeechModelsSection read_speech_models(const base::ConfigNode& section);
+
+// Adds a mistake for each name that `others`, the models of providers, have, too, or that begins with the
+// name of a provider. `other_places`: where each row of others.models begins.
+void check_speech_model_names(SpeechModelsSection& section, const inference::ModelSettings& others,
+                              std::span<const std::string> other_places);
+
+}  // namespace millrace::app

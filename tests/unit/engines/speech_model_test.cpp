@@ -1,0 +1,89 @@
+#include <filesystem>
+#include <fstream>
+
+#include "ai/engines/speech/speech_engine_folder.h"
+#include "tests/unit/engines/transcription_fixture.h"
+
+// The default model, Moonshine, in real children.
+namespace millrace::engines {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Code;
+using testing::recording_of;
+using testing::spoken;
+using testing::TranscriptionRun;
+
+const std::string kStory =
+    "The old house stood at the end of a narrow road, and nobody had lived in it for many years. In the "
+    "spring a young family moved in with two children and a small brown dog.";
+
+std::string engine_folder() {
+  return find_speech_engine(fs::path(testing::engine_options().engine_path).parent_path().string());
+}
+
+class SpeechModelTest : public testing::TranscriberTest {
+ protected:
+  void SetUp() override {
+    folder_ = engine_folder();
+    const auto model = loadable_model(folder_, moonshine_model(folder_));
+    if (!model) GTEST_SKIP() << model.error().message;
+    how_.model = *model;
+  }
+  // How the call ends that transcribes a second of speech with the engine of that folder.
+  std::string error_with(const fs::path& folder) {
+    const auto model = loadable_model(folder.string(), moonshine_model(folder.string()));
+    if (!model) return model.error().message;
+    how_.model = *model;
+    make();
+    TranscriptionRun run;
+    EXPECT_TRUE(transcriber_->transcribe(*recording_of(spoken(spawner_, "The mill turns.")), how_,
+                                         {{0, 0, 1'000}}, run.on_piece(), run.on_end()));
+    const EngineResult end = run.wait_end();
+    if (end.kind == EngineResult::Kind::kCrashed) return "crashed";
+    return end.error ? end.error->message : "no error";
+  }
+
+  std::string folder_;
+};
+
+TEST_F(SpeechModelTest, WritesSentencesWithCaseAndPunctuation) {
+  make();
+  const std::string heard = reported_in(spoken(spawner_, kStory));
+  EXPECT_LT(testing::word_error_rate(kStory, heard), 0.06) << heard;
+  EXPECT_EQ(heard.substr(0, 8), "The old ");
+  EXPECT_EQ(heard.back(), '.');
+}
+
+TEST_F(SpeechModelTest, WorksWhereThereAreNoNamespaces) {
+  const std::string mp3 = testing::converted(spawner_, spoken(spawner_, kStory), "mp3");
+  for (const auto form : {process::Confinement::kFileRules, process::Confinement::kReduced}) {
+    auto options = testing::engine_options();
+    options.jail.readable = {folder_};
+    make(std::move(options), form);
+    const std::string heard = reported_in(mp3);
+    EXPECT_LT(testing::word_error_rate(kStory, heard), 0.06) << heard;
+  }
+}
+
+TEST_F(SpeechModelTest, SilenceAndNoiseHaveNoText) {
+  make();
+  EXPECT_EQ(reported_in(testing::generated(spawner_, "anullsrc=r=16000:cl=mono", "flac", {"-t", "8"})), "");
+}
+
+TEST_F(SpeechModelTest, OneChildServesBothRecognisers) {
+  auto options = testing::engine_options();
+  options.children = 1;
+  make(options);
+  const std::string wav = spoken(spawner_, kStory);
+  const Recognition with_model = how_;
+  EXPECT_LT(testing::word_error_rate(kStory, reported_in(wav)), 0.06);
+  how_ = {};
+  EXPECT_LT(testing::word_error_rate(kStory, reported_in(wav)), 0.25);
+  how_ = with_model;
+  EXPECT_LT(testing::word_error_rate(kStory, reported_in(wav)), 0.06);
+  EXPECT_EQ(pool_->counts().children_started, 1U);
+}
+
+}  // namespace
+}  // namespace millrace::engines
