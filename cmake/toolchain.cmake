@@ -93,10 +93,11 @@ target_link_libraries(pkg_flite INTERFACE flite_cmu_us_slt flite_cmu_us_rms flit
 # build without it has no MILLRACE_HAS_SPEECH_ENGINE.
 set(MILLRACE_SPEECH ${CMAKE_SOURCE_DIR}/build/speech CACHE PATH "Folder of the speech engine (scripts/fetch-speech)")
 add_library(pkg_sherpa INTERFACE)
-if(EXISTS ${MILLRACE_SPEECH}/include/sherpa-onnx/c-api/c-api.h)
+set(speech_header ${MILLRACE_SPEECH}/include/sherpa-onnx/c-api/c-api.h)
+if(EXISTS ${speech_header})
   target_include_directories(pkg_sherpa SYSTEM INTERFACE ${MILLRACE_SPEECH}/include)
   target_compile_definitions(pkg_sherpa INTERFACE MILLRACE_HAS_SPEECH_ENGINE)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${MILLRACE_SPEECH}/version)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${speech_header})
 endif()
 if(MILLRACE_SANITIZE)  # sanitizers have their own allocators
   add_library(pkg_jemalloc INTERFACE)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -308,3 +309,9 @@ def test_each_pin_has_one_version_and_hashes():
     for name, hashes in (("speech-engine.txt", 2), ("speech-model.txt", 1)):
         lines = [line for line in (ROOT / "packaging" / name).read_text().splitlines() if not line.startswith("#")]
         assert lines[0].count("==") == 1 and len(lines) == 1 + hashes and all("--hash=sha256:" in line for line in lines[1:])
+
+
+def test_the_pinned_library_is_the_one_for_which_the_programs_are_compiled():
+    header = (ROOT / "ai/engines/speech/speech_engine_folder.h").read_text()
+    (compiled,) = re.findall(r'kSpeechEngineVersion = "([0-9.]+)"', header)
+    assert f"sherpa-onnx-core=={compiled} " in (ROOT / "packaging/speech-engine.txt").read_text()
