@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jobs/policy.h"
+#include "platform/base/log.h"
 #include "schemas/machines/execution.h"
 
 namespace millrace::workers {
@@ -57,6 +58,13 @@ void SttRun::opened(base::Result<SttTask> task) {
 base::Status SttRun::choose_model() {
   if (task_.spec.by_provider || !options_.local_model) return {};
   auto model = options_.local_model(task_.spec.local_model);
+  if (!model && model.error().code == base::Code::kInternal) {  // names files, which clients need not know
+    base::log_warn("speech_model_unusable",
+                   {{"model", task_.spec.local_model}, {"reason", model.error().message}});
+    return base::error(base::Code::kInternal,
+                       "the model '" + task_.spec.local_model +
+                           "' cannot be used on this worker; its log and `millrace doctor` show the reason");
+  }
   if (!model) return std::move(model.error());
   recognition_.model = *std::move(model);
   recognition_.options = {task_.spec.language, task_.spec.style.translate};
@@ -123,7 +131,8 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
       on_part(index, json, good, cpu);
     });
   };
-  return cancel_of(transcribers_.local.transcribe(task_.recording, recognition_, std::move(places), on_piece, on_end()));
+  return cancel_of(
+      transcribers_.local.transcribe(task_.recording, recognition_, std::move(places), on_piece, on_end()));
 }
 
 // The price of a call follows from the length. If that stays unknown, the longest possible one counts.
