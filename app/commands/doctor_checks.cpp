@@ -110,7 +110,7 @@ base::Status check_transcription(engines::EnginePool& children, const std::strin
   auto heard = std::make_shared<schemas::TranscriptPiece>();
   auto ending = std::make_shared<Ending>();
   const auto ticket = engine.transcribe(
-      *recording, {trial.model, {}}, {{0, 0, kTrialMs}},
+      *recording, trial.how, {{0, 0, kTrialMs}},
       [heard](const engines::PieceOutcome& outcome) { *heard = outcome.piece; },
       [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
   if (base::Status ended = outcome(ticket, ending->get_future()); !ended) return ended;

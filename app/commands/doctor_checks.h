@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "ai/engines/pool/engine_pool.h"
-#include "ai/engines/speech/loadable_model.h"
+#include "ai/engines/speech/transcriber.h"
 #include "app/config/settings.h"
 #include "platform/base/result.h"
 
@@ -15,7 +15,7 @@ base::Status check_ocr(engines::EnginePool& children);
 base::Result<std::string> speak_sentence(engines::EnginePool& children);
 
 struct TranscriptionTrial {
-  engines::LoadableModelPtr model;  // null: PocketSphinx
+  engines::Recognition how;
   bool knows_english = true;        // the sentence must be recognised
 };
 // `sentence`: of speak_sentence.

@@ -11,6 +11,15 @@ namespace {
 
 constexpr std::string_view kNoEngine = "none";
 
+base::Result<engines::Recognition> recognition_with(const std::string& engine,
+                                                    const engines::SpeechModel& model) {
+  auto loadable = engines::loadable_model(engine, model);
+  if (!loadable) return std::move(loadable.error());
+  engines::Recognition recognition{*std::move(loadable), {}};
+  if (model.languages.size() == 1) recognition.options.language = model.languages.front();
+  return recognition;
+}
+
 }  // namespace
 
 std::string speech_engine_folder(const Settings& settings) {
@@ -43,16 +52,16 @@ schemas::LocalTranscriptionModels local_transcription_models(const Settings& set
 SpeechModels::SpeechModels(const Settings& settings) {
   const std::string engine = speech_engine_folder(settings);
   const auto add = [&](const engines::SpeechModel& model) {
-    models_.emplace(model.name, engines::loadable_model(engine, model));
+    models_.emplace(model.name, recognition_with(engine, model));
     folders_.push_back(model.path);
   };
   if (!engine.empty()) folders_.push_back(engine);
   add(engines::moonshine_model(engine));
   for (const engines::SpeechModel& model : settings.speech_models) add(model);
-  models_.emplace(schemas::kSphinxModel, engines::LoadableModelPtr());
+  models_.emplace(schemas::kSphinxModel, engines::Recognition());
 }
 
-base::Result<engines::LoadableModelPtr> SpeechModels::find(const std::string& name) const {
+base::Result<engines::Recognition> SpeechModels::find(const std::string& name) const {
   const auto found = models_.find(name);
   if (found == models_.end())
     return base::error(base::Code::kModelNotFound, "this worker does not have the model " + name +

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ai/engines/speech/loadable_model.h"
+#include "ai/engines/speech/transcriber.h"
 #include "app/config/settings.h"
 #include "platform/base/result.h"
 #include "schemas/media/local_transcription.h"
@@ -24,14 +24,14 @@ class SpeechModels {
  public:
   explicit SpeechModels(const Settings& settings);
 
-  // The model of that name; null: PocketSphinx. kModelNotFound: the host does not have it. kInternal: its
+  // The recogniser of the model of that name. kModelNotFound: the host does not have it. kInternal: its
   // files, or those of the engine, are not complete.
-  base::Result<engines::LoadableModelPtr> find(const std::string& name) const;
+  base::Result<engines::Recognition> find(const std::string& name) const;
   // The folders that the engine's processes read.
   const std::vector<std::string>& folders() const { return folders_; }
 
  private:
-  std::map<std::string, base::Result<engines::LoadableModelPtr>, std::less<>> models_;
+  std::map<std::string, base::Result<engines::Recognition>, std::less<>> models_;
   std::vector<std::string> folders_;
 };
 

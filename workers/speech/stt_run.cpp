@@ -57,17 +57,19 @@ void SttRun::opened(base::Result<SttTask> task) {
 
 base::Status SttRun::choose_model() {
   if (task_.spec.by_provider || !options_.local_model) return {};
-  auto model = options_.local_model(task_.spec.local_model);
-  if (!model && model.error().code == base::Code::kInternal) {  // names files, which clients need not know
-    base::log_warn("speech_model_unusable",
-                   {{"model", task_.spec.local_model}, {"reason", model.error().message}});
+  auto recognition = options_.local_model(task_.spec.local_model);
+  if (!recognition && recognition.error().code == base::Code::kInternal) {
+    base::log_warn("speech_model_unusable",  // names files, which clients need not know
+                   {{"model", task_.spec.local_model}, {"reason", recognition.error().message}});
     return base::error(base::Code::kInternal,
                        "the model '" + task_.spec.local_model +
                            "' cannot be used on this worker; its log and `millrace doctor` show the reason");
   }
-  if (!model) return std::move(model.error());
-  recognition_.model = *std::move(model);
-  recognition_.options = {task_.spec.language, task_.spec.style.translate};
+  if (!recognition) return std::move(recognition.error());
+  recognition_ = *std::move(recognition);
+  if (!task_.spec.language.empty()) recognition_.options.language = task_.spec.language;
+  // English is not translated.
+  recognition_.options.translate = task_.spec.style.translate && recognition_.options.language != "en";
   return {};
 }
 

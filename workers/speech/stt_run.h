@@ -29,8 +29,9 @@ class SttRunner final : public Runner {
     // US dollars, of a local model by its name; null: 0
     std::function<double(std::string_view model)> second_price = {};
     int shares_min = 1;  // children of a recording with enough pieces: how many run here in parallel
-    // The local model of that name; null: PocketSphinx. The error says why it cannot be used here.
-    std::function<base::Result<engines::LoadableModelPtr>(const std::string& name)> local_model = {};
+    // The recogniser of the local model of that name, with the language that it alone knows. The error says
+    // why it cannot be used here. Null: all are PocketSphinx.
+    std::function<base::Result<engines::Recognition>(const std::string& name)> local_model = {};
   };
   // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
   SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> remote = {});

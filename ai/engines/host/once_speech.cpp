@@ -116,7 +116,8 @@ int transcribe_once(base::Fd file, const std::string& model, bool json) {
   const Tools tools(spawner, limits);
   SpeechLibrary library;
   SpeechRecogniser sphinx;
-  ModelRecogniser with_model(library, {});
+  SpeechAligner aligner;
+  ModelRecogniser with_model(library, aligner, {.language = "en"});
   const auto has_model = open_model(model, library);
   if (!has_model) return fail(has_model.error());
   RecordingReader reader(tools, limits);

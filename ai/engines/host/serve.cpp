@@ -188,7 +188,7 @@ class Session {
           event.piece = std::move(outcome);
           send(std::move(event));
         }};
-    ModelRecogniser with_model(library_, request.options);
+    ModelRecogniser with_model(library_, aligner_, request.options);
     PieceRecogniser& recogniser = request.with_model ? static_cast<PieceRecogniser&>(with_model) : listener_;
     auto status = recordings_.transcribe(request.pieces, recogniser, sink);
     send(status ? Event{} : failed(std::move(status.error())));
@@ -225,6 +225,7 @@ class Session {
   DocumentReader reader_;
   SpeechRecogniser listener_;
   SpeechLibrary library_;
+  SpeechAligner aligner_;
   std::map<std::string, base::Fd> model_files_;  // those that were sent, by role
   RecordingReader recordings_;
   FrameReader frames_;

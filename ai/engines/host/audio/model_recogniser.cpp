@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "ai/engines/host/audio/text_doubts.h"
 #include "ai/engines/host/audio/loudness.h"
+#include "ai/engines/host/audio/text_doubts.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -56,14 +56,36 @@ std::vector<RecognisedWord> with_estimated_times(const std::vector<std::string>&
   return timed;
 }
 
+// The words of other languages cannot be aligned. A model that translates writes English, but the sound is
+// not.
+bool is_english(const RecognisedText& text, const SpeechTaskOptions& options) {
+  const auto names_english = [](const std::string& language) {
+    return language == "en" || language == "<|en|>";
+  };
+  if (options.translate) return false;
+  return names_english(options.language.empty() ? text.language : options.language);
+}
+
 }  // namespace
 
-ModelRecogniser::Part ModelRecogniser::part_of(const PieceSound& sound, std::int64_t first, std::int64_t last,
-                                               const std::vector<std::string>& words) const {
+base::Result<ModelRecogniser::Part> ModelRecogniser::part_of(const PieceSound& sound, std::int64_t first,
+                                                             std::int64_t last, const RecognisedText& text) {
   Part part{first, last, {}, false, false};
+  const std::vector<std::string> words = words_in(text.text);
   if (words.empty()) return part;
-  part.words = with_estimated_times(words, quiet_frames(sound.levels), first, last);
   part.is_doubted = is_too_fast(words.size(), last - first) || repeats_itself(words);
+  if (!part.is_doubted && is_english(text, options_)) {
+    auto aligned = aligner_.align(samples_in(sound, first, last), text.text);
+    if (!aligned && aligned.error().code == base::Code::kInternal) return std::move(aligned.error());
+    part.is_timed = aligned.has_value();
+    part.is_doubted = !part.is_timed;
+    if (aligned) part.words = *std::move(aligned);
+    for (RecognisedWord& word : part.words) {
+      word.start += first;
+      word.end += first;
+    }
+  }
+  if (!part.is_timed) part.words = with_estimated_times(words, quiet_frames(sound.levels), first, last);
   return part;
 }
 
@@ -71,9 +93,10 @@ base::Status ModelRecogniser::read(const PieceSound& sound, std::int64_t first, 
                                    int cuts_left, std::vector<Part>& parts) {
   auto text = library_.recognise(samples_in(sound, first, last), options_);
   if (!text) return std::move(text.error());
-  Part part = part_of(sound, first, last, words_in(text->text));
-  if (!part.is_doubted || cuts_left == 0 || last - first < kHalvedFrames) {
-    parts.push_back(std::move(part));
+  auto part = part_of(sound, first, last, *text);
+  if (!part) return std::move(part.error());
+  if (!part->is_doubted || cuts_left == 0 || last - first < kHalvedFrames) {
+    parts.push_back(*std::move(part));
     return {};
   }
   const std::int64_t quarter = (last - first) / 4;
@@ -83,8 +106,7 @@ base::Status ModelRecogniser::read(const PieceSound& sound, std::int64_t first, 
   return read(sound, middle, last, cuts_left - 1, parts);
 }
 
-schemas::TranscriptPiece ModelRecogniser::joined(const PieceSound& sound,
-                                                 const std::vector<Part>& parts) const {
+schemas::TranscriptPiece ModelRecogniser::joined(const PieceSound& sound, const std::vector<Part>& parts) {
   const std::vector<bool> quiet = quiet_frames(sound.levels);
   schemas::TranscriptPiece all;
   for (const Part& part : parts) {

@@ -4,24 +4,27 @@
 #include <string>
 #include <vector>
 
+#include "ai/engines/host/audio/aligner.h"
 #include "ai/engines/host/audio/piece_recogniser.h"
 #include "ai/engines/host/audio/segments.h"
 #include "ai/engines/host/audio/speech_library.h"
 
 namespace millrace::engines::host {
 
-// Recognises a piece with the current model of a SpeechLibrary. A text that is doubted (text_doubts.h) is read
-// again in two halves, cut at the quietest place, and these once more. What stays doubted is returned with
-// avg_logprob kDoubtedLogProb and a no_speech_prob of at least kDoubtedNoSpeech: the values by which
-// Whisper's clients recognise such a segment.
+// Recognises a piece with the current model of a SpeechLibrary. English words get their times by forced
+// alignment (aligner.h); other texts have times for their lines alone, which are estimates. A text is doubted
+// if it repeats itself or has more words than anybody says (text_doubts.h), or cannot be aligned: then it is
+// read again in two halves, cut at the quietest place, and these once more. What stays doubted has estimated
+// times, avg_logprob kDoubtedLogProb and a no_speech_prob of at least kDoubtedNoSpeech: the values by which
+// clients of Whisper recognise such a segment.
 class ModelRecogniser final : public PieceRecogniser {
  public:
   static constexpr double kDoubtedLogProb = -2;
   static constexpr double kDoubtedNoSpeech = 0.7;
 
-  // `library` must outlive it.
-  ModelRecogniser(SpeechLibrary& library, SpeechTaskOptions options)
-      : library_(library), options_(std::move(options)) {}
+  // `library` and `aligner` must outlive it.
+  ModelRecogniser(SpeechLibrary& library, SpeechAligner& aligner, SpeechTaskOptions options)
+      : library_(library), aligner_(aligner), options_(std::move(options)) {}
 
   base::Result<schemas::TranscriptPiece> recognise(const PieceSound& sound) override;
 
@@ -35,11 +38,12 @@ class ModelRecogniser final : public PieceRecogniser {
   };
   base::Status read(const PieceSound& sound, std::int64_t first, std::int64_t last, int cuts_left,
                     std::vector<Part>& parts);
-  Part part_of(const PieceSound& sound, std::int64_t first, std::int64_t last,
-               const std::vector<std::string>& words) const;
-  schemas::TranscriptPiece joined(const PieceSound& sound, const std::vector<Part>& parts) const;
+  base::Result<Part> part_of(const PieceSound& sound, std::int64_t first, std::int64_t last,
+                             const RecognisedText& text);
+  static schemas::TranscriptPiece joined(const PieceSound& sound, const std::vector<Part>& parts);
 
   SpeechLibrary& library_;
+  SpeechAligner& aligner_;
   const SpeechTaskOptions options_;
 };
 

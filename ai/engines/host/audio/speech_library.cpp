@@ -13,7 +13,6 @@
 namespace millrace::engines::host {
 
 void SpeechLibrary::open(SpeechModelLayout layout) {
-  model_.reset();
   files_.clear();
   layout_ = layout;
 }
@@ -74,10 +73,7 @@ struct SpeechLibrary::Functions {
 };
 
 struct SpeechLibrary::Model {
-  using Recogniser =
-      std::unique_ptr<const SherpaOnnxOfflineRecognizer, void (*)(const SherpaOnnxOfflineRecognizer*)>;
-  Recogniser recogniser;
-  SpeechTaskOptions options;  // Whisper and SenseVoice take them when they are loaded
+  std::unique_ptr<const SherpaOnnxOfflineRecognizer, void (*)(const SherpaOnnxOfflineRecognizer*)> recogniser;
 };
 
 SpeechLibrary::SpeechLibrary() = default;
@@ -114,11 +110,7 @@ SherpaOnnxOfflineRecognizerConfig speech_settings(const char* tokens) {
 
 }  // namespace
 
-base::Status SpeechLibrary::load_model(const SpeechTaskOptions& options) {
-  const bool takes_options =
-      layout_ == SpeechModelLayout::kWhisper || layout_ == SpeechModelLayout::kSenseVoice;
-  if (model_ && (!takes_options || model_->options == options)) return {};
-  model_.reset();
+base::Result<SpeechLibrary::Model> SpeechLibrary::load_model(const SpeechTaskOptions& options) const {
   SherpaOnnxOfflineRecognizerConfig settings = speech_settings(file("tokens"));
   SherpaOnnxOfflineModelConfig& model = settings.model_config;
   switch (layout_) {
@@ -146,26 +138,25 @@ base::Status SpeechLibrary::load_model(const SpeechTaskOptions& options) {
       model.nemo_ctc.model = file("model");
       break;
   }
-  Model::Recogniser recogniser(functions_->create(&settings), functions_->destroy);
-  if (!recogniser)
-    return base::error(Code::kInternal, "the model " + std::string(file("tokens")) +
-                                            " and the files beside it cannot be loaded: they are damaged or "
-                                            "of another family");
-  model_ = std::make_unique<Model>(Model{std::move(recogniser), options});
-  return {};
+  Model loaded{{functions_->create(&settings), functions_->destroy}};
+  if (loaded.recogniser) return loaded;
+  return base::error(Code::kInternal, "the model " + std::string(file("tokens")) +
+                                          " and the files beside it cannot be loaded: they are damaged or of "
+                                          "another family");
 }
 
 base::Result<RecognisedText> SpeechLibrary::recognise(std::span<const std::int16_t> samples,
                                                       const SpeechTaskOptions& options) {
   if (auto loaded = load_library(); !loaded) return std::move(loaded.error());
-  if (auto loaded = load_model(options); !loaded) return std::move(loaded.error());
+  const auto model = load_model(options);
+  if (!model) return model.error();
   std::vector<float> sound(samples.size());
   for (std::size_t at = 0; at < samples.size(); ++at) sound[at] = samples[at] / kSampleScale;
   const std::unique_ptr<const SherpaOnnxOfflineStream, decltype(functions_->destroy_stream)> stream(
-      functions_->create_stream(model_->recogniser.get()), functions_->destroy_stream);
+      functions_->create_stream(model->recogniser.get()), functions_->destroy_stream);
   if (!stream) return base::error(Code::kPieceFailed, "the piece cannot be recognised");
   functions_->accept(stream.get(), kSpeechSampleRate, sound.data(), static_cast<std::int32_t>(sound.size()));
-  functions_->decode(model_->recogniser.get(), stream.get());
+  functions_->decode(model->recogniser.get(), stream.get());
   const std::unique_ptr<const SherpaOnnxOfflineRecognizerResult, decltype(functions_->destroy_result)> result(
       functions_->result(stream.get()), functions_->destroy_result);
   if (!result || result->text == nullptr)

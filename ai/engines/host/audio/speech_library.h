@@ -16,9 +16,9 @@ struct RecognisedText {
   std::string language;  // as the model names it; empty: it does not
 };
 
-// The model that transcribes, in sherpa-onnx. Its files may be unknown to this process until they are added;
-// library and model are loaded for the first piece (half a second, 600 MB) and kept. One thread. Not
-// thread-safe.
+// The model that transcribes, in sherpa-onnx. The library is loaded for the first piece and kept. The model
+// is loaded for each piece (0.4 s) and freed after it: otherwise the runtime keeps twice the memory of the
+// longest piece. One thread. Not thread-safe.
 class SpeechLibrary {
  public:
   SpeechLibrary();
@@ -40,13 +40,12 @@ class SpeechLibrary {
   struct Functions;
   struct Model;
   base::Status load_library();
-  base::Status load_model(const SpeechTaskOptions& options);
+  base::Result<Model> load_model(const SpeechTaskOptions& options) const;
   const char* file(const char* role) const;
 
   SpeechModelLayout layout_ = SpeechModelLayout::kMoonshineMerged;
   std::map<std::string, std::string, std::less<>> files_;  // by role
   std::unique_ptr<Functions> functions_;                   // after the library is loaded
-  std::unique_ptr<Model> model_;
 };
 
 }  // namespace millrace::engines::host
