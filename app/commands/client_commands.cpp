@@ -224,7 +224,8 @@ void add_chat(CLI::App& app, int& exit_code) {
 }
 
 void add_models(CLI::App& app, int& exit_code) {
-  CLI::App* models = app.add_subcommand("models", "Models of a running gateway");
+  CLI::App* models =
+      app.add_subcommand("models", "Models of a running gateway, and local models to download");
   models->require_subcommand(1);
 
   CLI::App* ls = add_list_command(*models, "Lists models, including those of providers");
