@@ -88,7 +88,7 @@ def transcription(bench):
     results = []
     for name, kind in kinds.items():
         sides = {side: lambda e=engine, k=kind: _measured(k, e) for side, engine in engines.items()}
-        samples = bench.side_by_side(rounds=1 if bench.quick else 3, **sides)
+        samples = bench.side_by_side(rounds=1 if bench.quick or name != "long" else 3, **sides)
         results += _results_of(name, kind, samples)
     results += _start_times(engines, spoken[0]) + _memory(bench, engines)
     if not bench.quick:

@@ -88,16 +88,23 @@ class TimedStory:
         assert len(self.words) == len(self.times), (len(self.words), len(self.times))
 
     def cuts(self, rng):
-        """Cuts the story at ends of words into lengths from 5 to 28 s, evenly distributed; the last one may be shorter."""
+        """Cuts the story at ends of words into lengths from 5 to 28 s, evenly distributed."""
         first, out = 0, []
         while first < len(self.words):
-            end_s = self.times[first][0] + rng.uniform(*CUT_S)
-            last = first + 1
-            while last < len(self.words) and self.times[last][1] <= end_s:
-                last += 1
+            last = self._end_of_cut(first, rng.uniform(*CUT_S))
             out.append((self._between(first, last), " ".join(self.words[first:last])))
             first = last
         return out
+
+    def _end_of_cut(self, first, length_s):
+        """The word after a cut of this length. The rest of the story is not left shorter than a cut may be."""
+        begin_s, end_s = self.times[first][0], self.times[-1][1]
+        if end_s - begin_s - length_s < CUT_S[0]:
+            length_s = end_s - begin_s if end_s - begin_s <= CUT_S[1] else length_s - CUT_S[0]
+        last = first + 1
+        while last < len(self.words) and self.times[last][1] <= begin_s + length_s:
+            last += 1
+        return last
 
     def _between(self, first, last):
         """The sound of these words. A cut is in the middle between the two words beside it."""
