@@ -229,6 +229,35 @@ void add_config_commands(CLI::App& app, Flags& flags, int& exit_code) {
   });
 }
 
+// Subcommands of `models`, which the commands of clients have added.
+void add_model_commands(CLI::App& app, Flags& flags, int& exit_code) {
+  CLI::App* models = app.get_subcommand("models");
+  auto request = std::make_shared<ModelPullRequest>();
+  const auto add_catalogue = [request](CLI::App& command) {
+    command
+        .add_option("--catalogue", request->catalogue, "Your own list of models (default: the built-in one)")
+        ->option_text("FILE");
+  };
+  CLI::App* pull =
+      models->add_subcommand("pull", "Downloads a model for transcription, and checks its size and SHA-256");
+  pull->add_option("name", request->name, "Model, as in whisper-base")->required();
+  pull->add_option("--to", request->folder, "Folder for its files (default: DATA/models/NAME)")
+      ->option_text("DIR");
+  add_catalogue(*pull);
+  add_settings(*pull, flags, Listed::kData);
+  pull->footer(
+      "Prints the rows for millrace.yaml on standard output. A second run continues an interrupted "
+      "download.");
+  pull->callback([request, &flags, &exit_code] { exit_code = models_pull(*request, flags); });
+
+  CLI::App* catalogue = models->add_subcommand("catalogue", "Lists the models that `models pull` downloads");
+  auto json = std::make_shared<bool>(false);
+  catalogue->add_flag("--json", *json, "As JSON");
+  add_catalogue(*catalogue);
+  catalogue->callback(
+      [request, json, &exit_code] { exit_code = models_catalogue(request->catalogue, *json); });
+}
+
 void add_operator_commands(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* checkup = app.add_subcommand("doctor", "Checks store, disk, Kafka, engines, sandbox and clock");
   auto verbose = std::make_shared<bool>(false);
@@ -282,6 +311,7 @@ int run(int argc, char** argv) {
   add_ssh_ca_commands(app, flags, exit_code);
   add_backup(app, flags, exit_code);
   add_operator_commands(app, flags, exit_code);
+  add_model_commands(app, flags, exit_code);
   add_pages(app, exit_code);
   const std::vector<std::string> words =
       with_command_begun(app, with_true_for_bare_flags(app, std::vector<std::string>(argv + 1, argv + argc)));

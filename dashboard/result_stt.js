@@ -8,10 +8,15 @@ import { showError } from "./toast.js";
 const kUnknown = "–";
 const kWithTimes = "format=verbose_json";  // independent of the format that the client requested
 
+// The text of a segment, after its speaker if the model names one.
+function lineOf({ speaker, text }) {
+  return speaker ? `${speaker}: ${text.trim()}` : text.trim();
+}
+
 function segmentRow(segment, seek) {
   const time = timecode(segment.start);
   return h("li", {}, seek ? h("button", { type: "button", class: "as-link mono", "aria-label": `Play from ${time}`, on: { click: () => seek(segment.start) } }, time)
-    : h("span", { class: "mono muted" }, time), h("span", {}, segment.text.trim()));
+    : h("span", { class: "mono muted" }, time), h("span", {}, lineOf(segment)));
 }
 
 function detail(label, value) {
@@ -46,7 +51,7 @@ export class TranscriptView {
   // Shows the complete transcript. The first argument: a verbose_json response; `path`: its URL. Rows that are already
   // shown stay if they match it.
   showComplete({ text, language, duration, segments }, path) {
-    const isPrefix = [...this.list.children].every((row, at) => row.lastChild.textContent === segments[at]?.text.trim());
+    const isPrefix = [...this.list.children].every((row, at) => segments[at] && row.lastChild.textContent === lineOf(segments[at]));
     if (!isPrefix) this.list.replaceChildren();
     this.append(segments.slice(this.list.children.length));
     Object.assign(this, { text, path });

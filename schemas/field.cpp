@@ -382,6 +382,7 @@ Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* 
   }
   FieldReader reader("body", none);
   reader.read(table, values, object);
+  unknown.insert(unknown.end(), reader.unknown().begin(), reader.unknown().end());
   return std::move(reader.problems());
 }
 

@@ -207,6 +207,11 @@ base::Result<OriginalRequest> original_transcription(std::string_view spec, std:
   if (!request->prompt.empty()) out.body["prompt"] = request->prompt;
   if (request->temperature) out.body["temperature"] = *request->temperature;
   if (style.words) out.body["timestamp_granularities[]"] = granularities(style);
+  if (request->speakers.chunking) {
+    for (auto& [field, value] : form_fields(*request->speakers.chunking)) out.body[field] = std::move(value);
+  }
+  if (!request->speakers.names.empty()) out.body["known_speaker_names[]"] = request->speakers.names;
+  if (!request->speakers.references.empty()) out.left_out.push_back("known_speaker_references[]");
   return out;
 }
 

@@ -14,11 +14,14 @@ namespace millrace::providers {
 namespace {
 
 using schemas::FormBody;
+using schemas::SpeakerSupport;
 using schemas::Transcript;
+using schemas::TranscriptFormat;
 using schemas::TranscriptSegment;
 using schemas::TranscriptWord;
 
 constexpr std::size_t kFileNameBytesMax = 200;
+constexpr std::size_t kSpeakerBytesMax = 256;    // of a speaker's name in a reply
 constexpr std::size_t kFormReserveBytes = 4096;  // of a form, without its file and its prompt
 
 base::Error has_no_audio(const Target& target, std::string_view what) {
@@ -59,23 +62,69 @@ std::string name_to_write(const TranscriptionCall& call) {
   return ends_as(had, call.format) && shortened.size() == name.size() ? shortened : shortened + "." + ending;
 }
 
+// True for OpenAI's model that tells speakers apart. It returns no times without speakers.
+bool is_diarizing(const Target& target) { return target.model.find("-diarize") != std::string::npos; }
+
+bool requests_speakers(const Target& target, const TranscriptionCall& call) {
+  if (call.translate || !speaker_support(target).speakers) return false;
+  switch (call.form) {
+    case TranscriptFormat::kDiarizedJson:
+      return true;
+    case TranscriptFormat::kSrt:
+    case TranscriptFormat::kVtt:
+    case TranscriptFormat::kVerboseJson:
+      return is_diarizing(target);
+    case TranscriptFormat::kJson:
+    case TranscriptFormat::kText:
+      break;
+  }
+  return false;
+}
+
 void request_times(const Target& target, const TranscriptionCall& call, FormBody& form) {
+  const bool speakers = requests_speakers(target, call);
   const ReportedTimes times = reported_times(target, call.language);
   if (target.preset->dialect == Dialect::kMistral) {
-    if (times.segments) form.field("timestamp_granularities", "segment");
+    if (speakers) form.field("diarize", "true");
+    if (speakers || times.segments) form.field("timestamp_granularities", "segment");
     return;
   }
+  if (speakers || is_diarizing(target))
+    return form.field("response_format", speakers ? schemas::name(TranscriptFormat::kDiarizedJson) : "json");
   form.field("response_format", times.segments ? "verbose_json" : "json");
   if (!times.words || !call.words || call.translate) return;
   form.field("timestamp_granularities[]", "segment");
   form.field("timestamp_granularities[]", "word");
 }
 
+// OpenAI's model that tells speakers apart refuses more than 30 s of sound without a chunking strategy.
+void write_speaker_fields(const Target& target, const TranscriptionCall& call, FormBody& form) {
+  const SpeakerSupport support = speaker_support(target);
+  if (call.translate) return;
+  const bool is_needed = is_diarizing(target);
+  if (support.chunking && (call.speakers.chunking || is_needed)) {
+    for (const auto& [name, value] :
+         schemas::form_fields(call.speakers.chunking.value_or(schemas::ChunkingStrategy{})))
+      form.field(name, value);
+  }
+  if (!support.known_speakers) return;
+  for (const std::string& name : call.speakers.names)
+    form.field(std::string(schemas::kKnownSpeakerNames) + "[]", name);
+  for (const std::string& reference : call.speakers.references)
+    form.field(std::string(schemas::kKnownSpeakerReferences) + "[]", reference);
+}
+
+bool takes_language(const Target& target, const TranscriptionCall& call) {
+  if (call.language.empty() || call.translate) return false;
+  return speaker_support(target).language || !requests_speakers(target, call);
+}
+
 void write_requested(const Target& target, const TranscriptionCall& call, FormBody& form) {
   form.field("model", target.model);
-  if (!call.language.empty() && !call.translate) form.field("language", call.language);
+  if (takes_language(target, call)) form.field("language", call.language);
   if (!call.prompt.empty()) form.field("prompt", call.prompt);
   if (call.temperature) form.field("temperature", schemas::dump(Json(*call.temperature)));
+  write_speaker_fields(target, call, form);
   request_times(target, call, form);
 }
 
@@ -100,6 +149,12 @@ double number_in(const Json& object, std::string_view name) {
   return number_of(member(object, name)).value_or(0);
 }
 
+// OpenAI and Mistral have different names for it.
+std::string speaker_of(const Json& segment) {
+  const std::string_view speaker = text_of(segment, "speaker");
+  return std::string(cut_text(speaker.empty() ? text_of(segment, "speaker_id") : speaker, kSpeakerBytesMax));
+}
+
 std::optional<TranscriptSegment> segment_of(const Json& node) {
   const Json* text = member(node, "text");
   if (text == nullptr || !text->is_string()) return std::nullopt;
@@ -112,6 +167,7 @@ std::optional<TranscriptSegment> segment_of(const Json& node) {
   segment.avg_logprob = number_in(node, "avg_logprob");
   segment.compression_ratio = number_in(node, "compression_ratio");
   segment.no_speech_prob = number_in(node, "no_speech_prob");
+  segment.speaker = speaker_of(node);
   const Json* tokens = member(node, "tokens");
   if (tokens == nullptr || !tokens->is_array()) return segment;
   for (const Json& token : *tokens) {
@@ -151,12 +207,31 @@ std::optional<double> seconds_reported(const Json& reply) {
 
 }  // namespace
 
-// OpenAI's newer models return only plain text. Whisper returns timestamps on every provider. Mistral accepts
-// either a language or timestamps for segments.
+// OpenAI's newer models return only plain text, but one returns segments with speakers. Whisper returns
+// timestamps on every provider. Mistral accepts either a language or timestamps for segments.
 ReportedTimes reported_times(const Target& target, std::string_view language) {
   if (target.preset->dialect == Dialect::kMistral) return {.segments = language.empty(), .words = false};
+  if (is_diarizing(target) && speaker_support(target).speakers) return {.segments = true, .words = false};
   const bool has_times = target.model.find("gpt-") == std::string::npos;
   return {.segments = has_times, .words = has_times};
+}
+
+SpeakerSupport speaker_support(const Target& target) {
+  if (target.preset->family != Family::kOpenai) return {};
+  switch (target.preset->dialect) {
+    case Dialect::kOpenai:
+    case Dialect::kLocal:
+      return {.speakers = true, .known_speakers = true, .chunking = true};
+    case Dialect::kMistral:
+      return {.speakers = true, .language = false};
+    case Dialect::kAnthropic:
+    case Dialect::kGemini:
+    case Dialect::kXai:
+    case Dialect::kGroq:
+    case Dialect::kMock:
+      break;
+  }
+  return {};
 }
 
 std::optional<base::Error> no_transcription(const Target& target) {
@@ -174,7 +249,9 @@ std::optional<base::Error> no_translation(const Target& target) {
 base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionCall& call) {
   WireRequest out;
   out.path = call.translate ? "/audio/translations" : "/audio/transcriptions";
-  out.body.reserve(call.bytes_count + call.prompt.size() + kFormReserveBytes);
+  std::size_t references = 0;
+  for (const std::string& each : call.speakers.references) references += each.size();
+  out.body.reserve(call.bytes_count + call.prompt.size() + references + kFormReserveBytes);
   FormBody form(out.body);
   write_requested(target, call, form);
   form.file("file", name_to_write(call));

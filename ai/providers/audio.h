@@ -7,6 +7,7 @@
 
 #include "ai/providers/provider.h"
 #include "schemas/media/audio_format.h"
+#include "schemas/media/speakers.h"
 #include "schemas/media/speech.h"
 #include "schemas/media/transcript.h"
 
@@ -27,6 +28,9 @@ struct TranscriptionCall {
   std::string language;                                        // empty: not given
   std::string prompt;
   std::optional<double> temperature;
+  schemas::SpeakerParameters speakers;
+  // As requested. Of a model that tells speakers apart, every format with times is requested with speakers.
+  schemas::TranscriptFormat form = schemas::TranscriptFormat::kJson;
   bool translate = false;  // into English
   bool words = false;      // request timestamps of words, if the model has them (reported_times)
 };
@@ -37,6 +41,9 @@ struct ReportedTimes {
 };
 // `language`: as in TranscriptionCall. Mistral's models return no timestamps if it is given.
 ReportedTimes reported_times(const Target& target, std::string_view language);
+
+// What the provider's API has for speakers. Whether the model has it too, only the provider knows.
+schemas::SpeakerSupport speaker_support(const Target& target);
 
 // nullopt: the provider's API supports it. Otherwise kBadRequest. no_translation also returns it if the API
 // only has transcriptions.

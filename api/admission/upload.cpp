@@ -10,6 +10,7 @@
 #include "schemas/media/audio_format.h"
 #include "schemas/media/document_type.h"
 #include "schemas/media/ocr.h"
+#include "schemas/media/speakers.h"
 #include "schemas/media/transcription.h"
 
 namespace millrace::api {
@@ -66,7 +67,9 @@ constinit const FileRules kRecordingRules{.subject = "recording",
                                           .bytes_max = schemas::kAudioBytesMax,
                                           .empty = Code::kAudioEmpty,
                                           .too_large = Code::kAudioTooLarge,
-                                          .check_head = &check_recording};
+                                          .check_head = &check_recording,
+                                          .large_field = schemas::kKnownSpeakerReferences,
+                                          .large_field_max = schemas::kSpeakerReferenceMax};
 constinit const FileRules kDocumentRules{.subject = "document",
                                          .head_bytes = schemas::kMediaHeadBytes,
                                          .bytes_max = schemas::kDocumentBytesMax,
@@ -292,13 +295,28 @@ base::Status Upload::part_bytes(std::string_view bytes) {
   return {};
 }
 
+std::size_t Upload::field_max(std::string_view name) const {
+  if (name.ends_with("[]")) name.remove_suffix(2);
+  return !name.empty() && name == rules_.large_field ? rules_.large_field_max : kFormFieldMax;
+}
+
 base::Status Upload::field_bytes(std::string_view bytes) {
   hash_.update(bytes);
   auto& [name, value] = form_.fields.back();
   value.append(bytes);
-  if (value.size() <= kFormFieldMax) return {};
-  problem_ = refusal_of_field(name, "String should have at most " + std::to_string(kFormFieldMax) + " bytes",
-                              "string_too_long", R"({"max_length":)" + std::to_string(kFormFieldMax) + "}");
+  fields_bytes_ += bytes.size();
+  const std::size_t max = field_max(name);
+  if (value.size() > max) {
+    problem_ = refusal_of_field(name, "String should have at most " + std::to_string(max) + " bytes",
+                                "string_too_long", R"({"max_length":)" + std::to_string(max) + "}");
+    return problem_->error;
+  }
+  if (fields_bytes_ <= kFormFieldsMax) return {};
+  problem_ = refusal_of_field(name,
+                              "The fields of the form should have at most " +
+                                  base::format_bytes(static_cast<std::int64_t>(kFormFieldsMax)) +
+                                  " together, without the file",
+                              "string_too_long");
   return problem_->error;
 }
 

@@ -23,11 +23,12 @@
 namespace millrace::api {
 
 inline constexpr std::size_t kFormFieldMax = 64 * 1024;  // bytes of a field's value; 422
+inline constexpr std::size_t kFormFieldsMax = 4u << 20;  // bytes of the values of all fields together; 422
 inline constexpr std::string_view kFormFile = schemas::kRecordingField;
 // Upper bound for the memory of one upload: the bytes that wait for the pool and the bytes being parsed (up
-// to 2 MiB of capacity each), the fields, and 1 MiB of the file. If more bytes would wait, reading from the
-// client pauses.
-inline constexpr std::size_t kUploadMemoryMax = 8u << 20;
+// to 2 MiB of capacity each), the fields (kFormFieldsMax), and 1 MiB of the file. If more bytes would wait,
+// reading from the client pauses.
+inline constexpr std::size_t kUploadMemoryMax = 10u << 20;
 
 // Which file an upload accepts.
 struct FileRules {
@@ -37,6 +38,9 @@ struct FileRules {
   base::Code empty, too_large;
   // Checks the format by the first bytes of a file (all of it if it is shorter); never called without bytes.
   base::Status (*check_head)(std::string_view head);
+  // A field, whose name may end with [], that may have `large_field_max` bytes instead of kFormFieldMax.
+  std::string_view large_field = {};
+  std::size_t large_field_max = 0;
 };
 extern const FileRules kRecordingRules;  // kAudioEmpty, kAudioTooLarge, kAudioUnsupported
 extern const FileRules kDocumentRules;   // kDocumentEmpty, kDocumentTooLarge, kDocumentUnsupported
@@ -103,6 +107,7 @@ class Upload final : public front::BodySink,
   base::Status part_bytes(std::string_view bytes) override;
   base::Status part_ends() override;
   base::Status field_bytes(std::string_view bytes);
+  std::size_t field_max(std::string_view name) const;
   base::Status file_bytes(std::string_view bytes);
   base::Status open_file();
 
@@ -133,8 +138,9 @@ class Upload final : public front::BodySink,
   Form form_;
   std::vector<PartDigest> part_digests_;
   PartKind kind_ = PartKind::kField;
-  base::Sha256 hash_;  // of this part
-  std::string head_;   // first bytes of the file, until its format is checked
+  std::size_t fields_bytes_ = 0;  // of all values so far
+  base::Sha256 hash_;             // of this part
+  std::string head_;              // first bytes of the file, until its format is checked
   std::unique_ptr<storage::BlobWriter> writer_;
   bool has_file_ = false;
   std::size_t file_digest_index_ = 0;  // its index in part_digests_

@@ -6,6 +6,7 @@
 #include "api/chat/chat_responder.h"
 #include "api/headers.h"
 #include "api/jobs/job_handlers.h"
+#include "api/jobs/job_responder.h"
 #include "api/jobs/job_result.h"
 #include "api/jobs/job_text.h"
 #include "api/model_request.h"
@@ -61,12 +62,7 @@ void stage_and_submit(const DeferralPtr& deferral, const std::string& whole) {
     if (!input) return deferral->call->fail(input.error());
     submission.input = *std::move(input);
   }
-  if (submission.spec.size() > storage::kInlineMax) {
-    auto blob = storage::stage(blobs, submission.spec);
-    if (!blob) return deferral->call->fail(blob.error());
-    submission.spec_blob = *std::move(blob);
-    submission.spec.clear();
-  }
+  if (auto staged = stage_large_spec(blobs, submission); !staged) return deferral->call->fail(staged.error());
   submit(deferral);
 }
 

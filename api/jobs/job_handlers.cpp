@@ -46,7 +46,7 @@ constexpr std::array kResultFields{
           .store = &schemas::store_in<ResultQuery, &ResultQuery::pages>},
     Field{.name = "format",
           .text = "Transcripts only: return this format instead of the requested one; verbose_json, "
-                  "srt and vtt contain times",
+                  "srt and vtt contain times, diarized_json the speakers",
           .choices = schemas::kTranscriptFormats,
           .store = &schemas::store_in<ResultQuery, &ResultQuery::format>},
 };

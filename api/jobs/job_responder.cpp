@@ -187,4 +187,13 @@ base::Result<storage::Submission> submission_of(Call& call,
   return submission;
 }
 
+base::Status stage_large_spec(storage::Blobs& blobs, storage::Submission& submission) {
+  if (submission.spec.size() <= storage::kInlineMax) return {};
+  auto blob = storage::stage(blobs, submission.spec);
+  if (!blob) return blob.error();
+  submission.spec_blob = *std::move(blob);
+  submission.spec.clear();
+  return {};
+}
+
 }  // namespace millrace::api

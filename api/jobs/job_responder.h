@@ -92,5 +92,7 @@ void apply_prefer(JobResponder::ReplyOptions& reply_options, const front::Head& 
 // `fingerprint`, which is called only if there is a key. kBadRequest: the key is malformed.
 base::Result<storage::Submission> submission_of(Call& call,
                                                 const std::function<base::Sha256Digest()>& fingerprint);
+// Moves the spec to a blob if it is too large for the job's row. Blocks on the disk.
+base::Status stage_large_spec(storage::Blobs& blobs, storage::Submission& submission);
 
 }  // namespace millrace::api

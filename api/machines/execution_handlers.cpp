@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/headers.h"
+#include "api/jobs/job_responder.h"
 #include "api/machines/execution.h"
 #include "api/machines/machine_calls.h"
 #include "api/routing/list_query.h"
@@ -28,12 +29,7 @@ constexpr std::string_view kModel = "machine/exec";
 base::Status store_payload(Context& context, const ExecutionRequest& request,
                            storage::Submission& submission) {
   submission.spec = schemas::to_json(request.spec);
-  if (submission.spec.size() > storage::kInlineMax) {
-    auto blob = storage::stage(context.store.blobs(), submission.spec);
-    if (!blob) return blob.error();
-    submission.spec_blob = std::move(*blob);
-    submission.spec.clear();
-  }
+  if (auto staged = stage_large_spec(context.store.blobs(), submission); !staged) return staged;
   if (request.input.empty()) return {};
   auto blob = storage::stage(context.store.blobs(), request.input);
   if (!blob) return blob.error();

@@ -30,11 +30,12 @@ JobResponder::ReplyOptions reply_options_of(const RecordingIntake& intake,
                                            .dropped = schemas::dropped_text(request.dropped)};
   apply_prefer(reply_options, intake.call->head(), request.deferred, intake.context.options.stt_wait);
   if (!request.stream) return reply_options;
+  const bool with_speakers = request.spec.style.form == schemas::TranscriptFormat::kDiarizedJson;
   reply_options.stream_progress = [&context = intake.context, call = intake.call,
-                                   dropped = reply_options.dropped](const schemas::JobId& job,
-                                                                    bool replayed) {
+                                   dropped = reply_options.dropped,
+                                   with_speakers](const schemas::JobId& job, bool replayed) {
     const ReplayState replay_state = replayed ? ReplayState::kReplayed : ReplayState::kFirst;
-    TranscriptStream::start(context, call, job, {replay_state, dropped});
+    TranscriptStream::start(context, call, job, {replay_state, dropped, with_speakers});
   };
   return reply_options;
 }
@@ -46,6 +47,16 @@ void report_unsupported_times(const inference::Registry& registry, schemas::Tran
   const schemas::TranscriptStyle& style = request.spec.style;
   if ((style.segments && !segments) || (style.words && !words))
     request.dropped.push_back({.name = "timestamp_granularities"});
+}
+
+// The local engine does not tell speakers apart.
+std::optional<schemas::Refusal> check_speakers(const inference::Registry& registry,
+                                               schemas::TranscriptionRequest& request) {
+  const auto support = request.spec.by_provider ? inference::speaker_support(registry, request.spec.model)
+                                                : schemas::SpeakerSupport{};
+  if (auto refusal = schemas::no_speakers(request, support.speakers)) return refusal;
+  schemas::drop_unsupported_speakers(support, request);
+  return std::nullopt;
 }
 
 // The form is complete. Runs on the pool.
@@ -74,6 +85,7 @@ void submit_recording(const RecordingIntake& intake, Form form) {
                                : request->spec.local_model;
   if (const auto may = check_model(call, model, name); !may) return call.fail(may.error());
   if (request->spec.by_provider) request->spec.allowed_models = call.principal->access.models;
+  if (auto refusal = check_speakers(*registry, *request)) return call.refuse(*std::move(refusal));
   report_unsupported_times(*registry, *request);
   for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
   if (auto good = inference::check_strict(intake.strict, request->dropped); !good)
@@ -89,6 +101,8 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   submission->input = std::move(form.file);
   JobResponder::ReplyOptions reply_options = reply_options_of(intake, *request);
   reply_options.name = schemas::job_name(schemas::Kind::kStt, submission->spec);
+  if (auto staged = stage_large_spec(intake.context.store.blobs(), *submission); !staged)
+    return call.fail(staged.error());
   std::make_shared<JobResponder>(intake.context, intake.call, *std::move(submission),
                                  std::move(reply_options))
       ->submit();

@@ -22,12 +22,12 @@ base::Error unreadable_piece(int index) {
           "send the recording again");
 }
 
-front::Reply reply_with(const schemas::Transcript& transcript, const schemas::TranscriptStyle& style,
-                        const std::string& model) {
-  return {.status = 200,
-          .content_type = std::string(schemas::content_type(style.form)),
-          .headers = {},
-          .body = schemas::render(transcript, style, model)};
+base::Error no_stored_speakers() {
+  return base::error(base::Code::kInvalidField,
+                     "The transcript of this job names no speakers. Send the recording again with "
+                     "response_format=diarized_json and a model that tells speakers apart, or read another "
+                     "format",
+                     "format");
 }
 
 // If the format differs from the requested one, the transcript includes all segments.
@@ -36,6 +36,19 @@ schemas::TranscriptStyle style_for(schemas::TranscriptStyle style, FormatOverrid
   style.form = *other;
   style.segments = true;
   return style;
+}
+
+base::Result<front::Reply> reply_with(const schemas::Transcript& transcript,
+                                      const schemas::TranscriptStyle& requested, FormatOverride other,
+                                      const std::string& model) {
+  constexpr auto kDiarized = schemas::TranscriptFormat::kDiarizedJson;
+  const bool needs_speakers = other == kDiarized && requested.form != kDiarized;
+  if (needs_speakers && !schemas::has_speakers(transcript)) return no_stored_speakers();
+  const schemas::TranscriptStyle style = style_for(requested, other);
+  return front::Reply{.status = 200,
+                      .content_type = std::string(schemas::content_type(style.form)),
+                      .headers = {},
+                      .body = schemas::render(transcript, style, model)};
 }
 
 base::Result<schemas::TranscriptionSpec> spec_of(Context& context, const std::string& tenant,
@@ -53,7 +66,7 @@ base::Result<front::Reply> transcript_reply(const std::string& stored, const std
                                             FormatOverride other) {
   const auto read = schemas::stored_transcript(stored);
   if (!read) return unreadable_transcript();
-  return reply_with(read->transcript, style_for(read->style, other), model);
+  return reply_with(read->transcript, read->style, other, model);
 }
 
 base::Result<schemas::TranscriptPiece> spoken_piece(Context& context, const std::string& tenant,
@@ -81,8 +94,7 @@ base::Result<front::Reply> partial_transcript(Context& context, const std::strin
     pieces.push_back(*std::move(piece));
   }
   const std::string language = spec->by_provider ? spec->language : "english";
-  return reply_with(schemas::join(pieces, language, std::nullopt), style_for(spec->style, other),
-                    spec->model);
+  return reply_with(schemas::join(pieces, language, std::nullopt), spec->style, other, spec->model);
 }
 
 }  // namespace millrace::api

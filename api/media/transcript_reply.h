@@ -16,7 +16,8 @@ namespace millrace::api {
 using FormatOverride = std::optional<schemas::TranscriptFormat>;
 
 // The reply with a stored transcript, in the requested format or in `other`. `model`: the requested model.
-// kInternal: the transcript cannot be read.
+// kInternal: the transcript cannot be read. kInvalidField: `other` is diarized_json, which was not requested,
+// and the transcript names no speakers.
 base::Result<front::Reply> transcript_reply(const std::string& stored, const std::string& model,
                                             FormatOverride other = std::nullopt);
 

@@ -58,6 +58,10 @@ base::Status TranscriptStream::send_pieces() {
   for (; is_there(next_); ++next_) {
     const auto piece = spoken_piece(context_, call_->tenant(), job_, next_);
     if (!piece) return piece.error();
+    if (marks_.with_speakers) {
+      if (!send_segments(piece->segments)) return {};
+      continue;
+    }
     const std::size_t before = sent_text_.size();
     schemas::add_words(sent_text_, schemas::text_of(*piece));
     if (!send_text(std::string_view(sent_text_).substr(before))) return {};
@@ -65,10 +69,31 @@ base::Status TranscriptStream::send_pieces() {
   return {};
 }
 
-bool TranscriptStream::send_text(std::string_view more) {
+bool TranscriptStream::send_text(std::string_view more, std::string_view segment_id) {
   if (more.empty()) return true;
-  return write(
-      frame_of(schemas::JsonObject().member("type", "transcript.text.delta").member("delta", more).finish()));
+  schemas::JsonObject delta;
+  delta.member("type", "transcript.text.delta").member("delta", more);
+  if (!segment_id.empty()) delta.member("segment_id", segment_id);
+  return write(frame_of(delta.finish()));
+}
+
+bool TranscriptStream::send_segments(std::span<const schemas::TranscriptSegment> segments) {
+  for (const schemas::TranscriptSegment& segment : segments) {
+    const std::size_t index = segments_sent_++, before = sent_text_.size();
+    schemas::add_words(sent_text_, segment.text);
+    if (!send_text(std::string_view(sent_text_).substr(before), schemas::segment_id(index))) return false;
+    if (!write(frame_of(schemas::diarized_segment(segment, index)))) return false;
+  }
+  return true;
+}
+
+// What send_pieces has not sent.
+void TranscriptStream::send_rest(const schemas::Transcript& whole) {
+  if (marks_.with_speakers && segments_sent_ < whole.segments.size()) {
+    send_segments(std::span(whole.segments).subspan(segments_sent_));
+  } else if (whole.text.starts_with(sent_text_)) {
+    send_text(std::string_view(whole.text).substr(sent_text_.size()));
+  }
 }
 
 void TranscriptStream::send_end(storage::StoredResult stored) {
@@ -79,7 +104,7 @@ void TranscriptStream::send_end(storage::StoredResult stored) {
   const auto read = schemas::stored_transcript(*json);
   if (!read) return fail(read.error(), false);
   const schemas::Transcript& whole = read->transcript;
-  if (whole.text.starts_with(sent_text_)) send_text(std::string_view(whole.text).substr(sent_text_.size()));
+  send_rest(whole);
   schemas::JsonObject done;
   done.member("type", "transcript.text.done").member("text", whole.text);
   if (const std::string usage = schemas::transcript_usage(whole); !usage.empty()) done.raw("usage", usage);

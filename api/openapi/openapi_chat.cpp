@@ -77,7 +77,13 @@ constexpr std::string_view kAudioSchemas = R"json({
       "start": {"type": "number", "description": "In seconds, as all times here"}, "end": {"type": "number"},
       "text": {"type": "string"}, "tokens": {"type": "array", "items": {"type": "integer"}},
       "temperature": {"type": "number"}, "avg_logprob": {"type": "number"},
-      "compression_ratio": {"type": "number"}, "no_speech_prob": {"type": "number"}}},
+      "compression_ratio": {"type": "number"}, "no_speech_prob": {"type": "number"},
+      "speaker": {"type": "string", "description": "If the model tells speakers apart"}}},
+  "DiarizedSegment": {"type": "object", "required": ["type", "id", "start", "end", "text", "speaker"], "properties": {
+    "type": {"const": "transcript.text.segment"}, "id": {"type": "string"},
+    "start": {"type": "number"}, "end": {"type": "number"}, "text": {"type": "string"},
+    "speaker": {"type": "string",
+      "description": "A name of `known_speaker_names`, or a label such as `A`; empty if the model gave none"}}},
   "Transcription": {"type": "object", "required": ["text", "language", "duration"], "properties": {
     "text": {"type": "string"}, "model": {"type": "string", "description": "The requested model"},
     "language": {"type": "string", "description": "Its English name, or `unknown`"},
@@ -85,8 +91,10 @@ constexpr std::string_view kAudioSchemas = R"json({
     "usage": {"type": "object", "required": ["type", "seconds"], "properties": {
       "type": {"const": "duration"}, "seconds": {"type": "number", "description": "Rounded up to whole seconds"}}},
     "task": {"type": "string", "enum": ["transcribe", "translate"],
-      "description": "Only with `verbose_json`, like `segments` and `words`"},
-    "segments": {"type": "array", "items": {"$ref": "#/components/schemas/TranscriptionSegment"}},
+      "description": "Only with `verbose_json`, like `words`, and `diarized_json`"},
+    "segments": {"description": "With `verbose_json`, or with their speakers with `diarized_json`", "anyOf": [
+      {"type": "array", "items": {"$ref": "#/components/schemas/TranscriptionSegment"}},
+      {"type": "array", "items": {"$ref": "#/components/schemas/DiarizedSegment"}}]},
     "words": {"type": "array", "items": {"$ref": "#/components/schemas/TranscriptionWord"}}}},
   "JobResult": {"description": "The response body of the equivalent synchronous request", "anyOf": [
     {"$ref": "#/components/schemas/OcrReply"}, {"$ref": "#/components/schemas/ChatCompletion"},

@@ -10,7 +10,7 @@ namespace {
 using schemas::Scope;
 
 // The recording and the rest of the form.
-constexpr std::size_t kRecordingBody = 26u << 20;
+constexpr std::size_t kRecordingBody = 30u << 20;
 constexpr std::string_view kPlainText = "text/plain";
 
 constexpr std::string_view kTranscriptionExample =
@@ -36,12 +36,14 @@ constexpr ReplySpec kTooSlow{504,       "The wait timed out; the job named in x-
                              {},        "location preference-applied"};
 
 constexpr std::array kTranscriptionReplies{
-    ReplySpec{200, "The transcript; `verbose_json` adds language, duration and timestamps", kJsonType,
-              "Transcription", kTranscriptionExample},
+    ReplySpec{200,
+              "The transcript; `verbose_json` adds timestamps, `diarized_json` segments with their speakers",
+              kJsonType, "Transcription", kTranscriptionExample},
     kTextForms,
     ReplySpec{200,
               "With `stream`: unnamed events, whose data is of type `transcript.text.delta`, then one of "
-              "type `transcript.text.done`; an event `error` ends it early",
+              "type `transcript.text.done`; an event `error` ends it early. With `diarized_json` each "
+              "segment follows its text, with type `transcript.text.segment`",
               kSse,
               {},
               {},

@@ -224,7 +224,8 @@ void add_chat(CLI::App& app, int& exit_code) {
 }
 
 void add_models(CLI::App& app, int& exit_code) {
-  CLI::App* models = app.add_subcommand("models", "Models of a running gateway");
+  CLI::App* models =
+      app.add_subcommand("models", "Models of a running gateway, and local models to download");
   models->require_subcommand(1);
 
   CLI::App* ls = add_list_command(*models, "Lists models, including those of providers");
@@ -292,9 +293,12 @@ void add_transcribe(CLI::App& app, int& exit_code) {
       ->add_option("-o,--output", request->output_folder,
                    "Folder for the transcripts (default: standard output)")
       ->option_text("DIR");
-  command->add_option("--format", request->format, "text, srt, vtt, json or verbose_json (default: text)")
-      ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json"}));
-  command->add_option("--model", request->model, "Model (default: the gateway's default local model, English)");
+  command
+      ->add_option("--format", request->format,
+                   "text, srt, vtt, json, verbose_json or diarized_json (default: text)")
+      ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json", "diarized_json"}));
+  command->add_option("--model", request->model,
+                      "Model (default: the gateway's default local model, English)");
   command->add_option("--language", request->language, "Language of the recording, such as en");
   command->add_flag("--translate", request->translate, "Translates into English");
   add_start_options(*command, request->start);
@@ -314,8 +318,9 @@ void add_job_result(CLI::App& jobs, int& exit_code) {
       ->option_text("FILE");
   command
       ->add_option("--format", request->format,
-                   "Format of a transcript: text, srt, vtt, json or verbose_json (default: as requested)")
-      ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json"}));
+                   "Format of a transcript: text, srt, vtt, json, verbose_json or diarized_json (default: as "
+                   "requested)")
+      ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json", "diarized_json"}));
   command->add_option("--pages", request->pages, "Zero-based pages of a document, \"0-5,7\" (default: all)");
   command->add_flag("--partial", request->partial, "The result so far of a running job");
   auto options = add_client_options(*command);

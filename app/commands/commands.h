@@ -68,6 +68,17 @@ int tenants_set(const std::string& name, const std::vector<std::string>& argumen
 int audit_verify(const Flags& flags);
 int audit_export(std::int64_t after, const Flags& flags);  // rows after this number, a JSON object per line
 
+// Local models for transcription (docs/audio.md).
+struct ModelPullRequest {
+  std::string name;       // of the catalogue
+  std::string folder;     // empty: DATA/models/NAME
+  std::string catalogue;  // a file; empty: the one of this program
+};
+// Downloads a model's files, and prints the rows for millrace.yaml on stdout. A second run continues an
+// interrupted one. cli::kNotFound: the catalogue does not have the name. cli::kNoConnection: a server failed.
+int models_pull(const ModelPullRequest& request, const Flags& flags);
+int models_catalogue(const std::string& catalogue, bool json);
+
 // The SSH certificate authorities of a data directory.
 struct HostCertificateRequest {
   std::string file;   // file with the host's public key; "-": standard input

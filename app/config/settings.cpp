@@ -17,6 +17,7 @@
 #include "app/config/models_section.h"
 #include "app/config/section_map.h"
 #include "app/config/speech_models_section.h"
+#include "platform/base/memory_size.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 namespace millrace::app {
@@ -43,8 +44,10 @@ std::string choose_file(const std::map<std::string, std::string>& flags,
   return {};
 }
 
+constexpr int kSlotsMax = 1024;
 constexpr int kExecSlots = 4;
-constexpr int kChatSlots = 64;            // they mostly wait for providers
+constexpr std::int64_t kTranscriptionBytes = std::int64_t{700} << 20;  // of one process, with Moonshine
+constexpr int kChatSlots = 64;                                         // they mostly wait for providers
 constexpr int kMachineSlotsDefault = 16;  // concurrent operations; each is a thread that mostly waits
 constexpr std::string_view kDataFlag = "--data";
 constexpr std::string_view kMachines = "machines";
@@ -54,11 +57,11 @@ constexpr std::string_view kModels = "models", kProviders = "providers", kAliase
 bool parse_count(std::string_view text, int& count) {
   const char* end = text.data() + text.size();
   return std::from_chars(text.data(), end, count) == std::from_chars_result{end, std::errc{}} && count >= 1 &&
-         count <= 1024;
+         count <= kSlotsMax;
 }
 
-// Parses "4" for every kind and "ocr=2" for one kind, which takes precedence. Default: the number of cores,
-// four commands, and 64 completions.
+// Parses "4" for every kind and "ocr=2" for one kind, which takes precedence. Default: the number of cores
+// (recordings: no more than fit into memory), four commands, and 64 completions.
 std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
                                          std::vector<base::ConfigMistake>& mistakes,
                                          const std::string& origin) {
@@ -85,6 +88,8 @@ std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
   slots.emplace(schemas::Kind::kMachine, kMachineSlotsDefault);
   if (every == 0) slots.emplace(schemas::Kind::kExec, kExecSlots);
   if (every == 0) slots.emplace(schemas::Kind::kChat, kChatSlots);
+  if (every == 0)
+    slots.emplace(schemas::Kind::kStt, std::min(cores, transcription_slots_max(base::memory_size())));
   for (const schemas::Kind kind : schemas::kKinds) slots.emplace(kind, every == 0 ? cores : every);
   return slots;
 }
@@ -333,6 +338,11 @@ base::Result<Settings> usable_settings(const std::map<std::string, std::string>&
 }
 
 }  // namespace
+
+int transcription_slots_max(std::int64_t memory_bytes) {
+  const std::int64_t processes = memory_bytes / 4 * 3 / kTranscriptionBytes;
+  return static_cast<int>(std::clamp<std::int64_t>(processes - 1, 1, kSlotsMax));
+}
 
 // Commands cannot be interrupted, so as many as slots. A job in a reserved slot of ocr or stt may need one
 // more engine.

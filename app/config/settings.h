@@ -110,6 +110,10 @@ base::Result<inference::ModelSettings> models_from_file(const std::map<std::stri
 
 bus::KafkaCluster kafka_cluster(const Settings& settings);
 
+// The default number of slots for recordings: as many transcribing processes as fit into three quarters of
+// the memory, without the one that may run beyond the slots; at least 1.
+int transcription_slots_max(std::int64_t memory_bytes);
+
 // The default data directory for commands that need nothing else: ~/.local/share/millrace, for root
 // /var/lib/millrace.
 std::string default_data_dir();

@@ -36,11 +36,10 @@ constexpr std::array kTable = {
                   .help = "Time to wait until Kafka confirms a message; then it is sent again later",
                   .min = kSecond,
                   .max = kHour},
-    base::Setting{
-        .path = "slots",
-        .type = SettingType::kList,
-        .help =
-            "Jobs that run at once: 4 for every kind, or ocr=2 for one (default: cores; exec: 4; chat: 64)"},
+    base::Setting{.path = "slots",
+                  .type = SettingType::kList,
+                  .help = "Jobs that run at once: 4 for every kind, or ocr=2 for one (default: cores; stt: "
+                          "also what memory allows; exec: 4; chat: 64)"},
     base::Setting{.path = "worker.name", .help = "Name of this worker (default: HOST-<first free n>)"},
     base::Setting{
         .path = "fetch.allow_hosts",

@@ -30,9 +30,9 @@ class SpeechModelReader {
   engines::SpeechModel read() {
     if (!map_.is_map()) return std::move(model_);
     read_name();
-    read_family();
+    if (const auto family = read_speech_family(map_)) model_.family = *family;
     read_path();
-    read_languages();
+    model_.languages = read_speech_languages(map_);
     return std::move(model_);
   }
 
@@ -52,24 +52,6 @@ class SpeechModelReader {
     }
   }
 
-  void read_family() {
-    const auto text = map_.text("family");
-    std::string names;
-    std::vector<std::string_view> known;
-    for (const engines::SpeechModelFamily family : engines::kSpeechModelFamilies) {
-      known.push_back(engines::family_name(family));
-      names.append(names.empty() ? "" : ", ").append(known.back());
-    }
-    if (!text) return map_.mistake("family", "is missing: one of " + names);
-    if (const auto family = engines::family_named(*text)) {
-      model_.family = *family;
-      return;
-    }
-    const std::string_view near = base::nearest(*text, known);
-    map_.mistake("family", "\"" + *text + "\" is none of " + names +
-                               (near.empty() ? "" : "; did you mean " + std::string(near) + "?"));
-  }
-
   void read_path() {
     model_.path = map_.text("path").value_or("");
     while (model_.path.size() > 1 && model_.path.ends_with('/')) model_.path.pop_back();
@@ -78,24 +60,6 @@ class SpeechModelReader {
     } else if (!model_.path.starts_with('/')) {
       map_.mistake("path",
                    "\"" + model_.path + "\" does not begin with /: give the whole path of the folder");
-    }
-  }
-
-  void read_languages() {
-    const ConfigNode* node = map_.find("languages");
-    if (node == nullptr || node->kind != ConfigNode::Kind::kList || node->items.empty())
-      return map_.mistake("languages",
-                          "the ISO 639-1 codes that the model knows are expected here, as in [en, de]");
-    for (const ConfigNode& item : node->items) {
-      const schemas::SpokenLanguage* language = schemas::find_language(item.text);
-      if (item.kind != ConfigNode::Kind::kText || language == nullptr || language->code != item.text) {
-        map_.mistake("languages",
-                     "\"" + item.text + "\" is not an ISO 639-1 code" +
-                         (language == nullptr ? ", such as en"
-                                              : "; did you mean " + std::string(language->code) + "?"));
-      } else if (std::ranges::find(model_.languages, item.text) == model_.languages.end()) {
-        model_.languages.push_back(item.text);
-      }
     }
   }
 
@@ -113,6 +77,43 @@ void check_new_name(const SpeechModelsSection& out, const engines::SpeechModel& 
 }
 
 }  // namespace
+
+std::optional<engines::SpeechModelFamily> read_speech_family(SectionMap& map) {
+  const auto text = map.text("family");
+  std::string names;
+  std::vector<std::string_view> known;
+  for (const engines::SpeechModelFamily family : engines::kSpeechModelFamilies) {
+    known.push_back(engines::family_name(family));
+    names.append(names.empty() ? "" : ", ").append(known.back());
+  }
+  const auto family = text ? engines::family_named(*text) : std::nullopt;
+  if (family) return family;
+  const std::string_view near = text ? base::nearest(*text, known) : std::string_view();
+  map.mistake("family", text ? "\"" + *text + "\" is none of " + names +
+                                   (near.empty() ? "" : "; did you mean " + std::string(near) + "?")
+                             : "is missing: one of " + names);
+  return std::nullopt;
+}
+
+std::vector<std::string> read_speech_languages(SectionMap& map) {
+  std::vector<std::string> out;
+  const ConfigNode* node = map.find("languages");
+  if (node == nullptr || node->kind != ConfigNode::Kind::kList || node->items.empty()) {
+    map.mistake("languages", "the ISO 639-1 codes that the model knows are expected here, as in [en, de]");
+    return out;
+  }
+  for (const ConfigNode& item : node->items) {
+    const schemas::SpokenLanguage* language = schemas::find_language(item.text);
+    if (item.kind != ConfigNode::Kind::kText || language == nullptr || language->code != item.text) {
+      const std::string near =
+          language == nullptr ? ", such as en" : "; did you mean " + std::string(language->code) + "?";
+      map.mistake("languages", "\"" + item.text + "\" is not an ISO 639-1 code" + near);
+    } else if (std::ranges::find(out, item.text) == out.end()) {
+      out.push_back(item.text);
+    }
+  }
+  return out;
+}
 
 SpeechModelsSection read_speech_models(const ConfigNode& section) {
   SpeechModelsSection out;

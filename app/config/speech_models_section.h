@@ -1,11 +1,12 @@
 #pragma once
-#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "ai/engines/speech/speech_model.h"
 #include "ai/inference/routing/registry.h"
+#include "app/config/section_map.h"
 #include "platform/base/config.h"
 
 namespace millrace::app {
@@ -20,6 +21,10 @@ struct SpeechModelsSection {
 // Reads a list of {name, family, path, languages}. A folder without the files of its family is a mistake that
 // is not fatal, because only the process that transcribes needs it. Blocks on the disk.
 SpeechModelsSection read_speech_models(const base::ConfigNode& section);
+
+// Reads `family` and `languages` of a row. A mistake if they are missing or invalid.
+std::optional<engines::SpeechModelFamily> read_speech_family(SectionMap& map);
+std::vector<std::string> read_speech_languages(SectionMap& map);
 
 // Adds a mistake for each name that `others`, the models of providers, have, too, or that begins with the
 // name of a provider. `other_places`: where each row of others.models begins.

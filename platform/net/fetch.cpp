@@ -21,13 +21,20 @@ base::Error failed(std::string why, bool transient) {
   return error;
 }
 
+std::int64_t declared_bytes(const HttpReply& head) {
+  const std::string_view text = head.header("content-length");
+  std::int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  return error == std::errc{} && bytes > 0 ? bytes : 0;
+}
+
+}  // namespace
+
 bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-// Resolves `location` against `base` by the rules for relative references. Empty: the result is not a valid
-// URL.
-std::string resolve(const std::string& base, std::string_view location) {
+std::string resolve_location(const std::string& base, std::string_view location) {
   const std::unique_ptr<CURLU, void (*)(CURLU*)> url(curl_url(), curl_url_cleanup);
   if (location.empty() || curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return {};
   if (curl_url_set(url.get(), CURLUPART_URL, std::string(location).c_str(), 0) != CURLUE_OK) return {};
@@ -37,15 +44,6 @@ std::string resolve(const std::string& base, std::string_view location) {
   curl_free(text);
   return out;
 }
-
-std::int64_t declared_bytes(const HttpReply& head) {
-  const std::string_view text = head.header("content-length");
-  std::int64_t bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  return error == std::errc{} && bytes > 0 ? bytes : 0;
-}
-
-}  // namespace
 
 // A download with its redirects. Used only on the loop's thread, except for the cancel flag.
 class Fetch::Running : public std::enable_shared_from_this<Running> {
@@ -120,7 +118,7 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
       if (++redirects_ > limits_.redirects_max) {
         return end(failed("more than " + std::to_string(limits_.redirects_max) + " redirects", false));
       }
-      const std::string next = resolve(url, reply->header("location"));
+      const std::string next = resolve_location(url, reply->header("location"));
       return next.empty() ? end(failed("a redirect has no valid location", false)) : hop(next);
     }
     if (reply->status != 200) {

@@ -13,6 +13,12 @@
 
 namespace millrace::net {
 
+// True for a status whose `location` names where the document is.
+bool is_redirect(int status);
+// Resolves `location` against `base` by the rules for relative references. Empty: the result is not a valid
+// URL.
+std::string resolve_location(const std::string& base, std::string_view location);
+
 struct FetchLimits {
   std::size_t bytes_max = 50u << 20;
   int redirects_max = 3;

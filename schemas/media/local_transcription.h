@@ -8,6 +8,7 @@
 
 namespace millrace::schemas {
 
+// The built-in models: the default one, and a small one that needs no speech engine.
 inline constexpr std::string_view kMoonshineModel = "millrace/moonshine-en";
 inline constexpr std::string_view kSphinxModel = "millrace/sphinx-en";
 // The names of the gateway's own models begin with it; no other model may have such a name.

@@ -17,15 +17,17 @@ base::Error unreadable_speech(std::string_view what) {
 }
 
 Json segment_json(const TranscriptSegment& segment) {
-  return {{"start", segment.start},
-          {"end", segment.end},
-          {"text", segment.text},
-          {"seek", segment.seek},
-          {"tokens", segment.tokens},
-          {"temperature", segment.temperature},
-          {"avg_logprob", segment.avg_logprob},
-          {"compression_ratio", segment.compression_ratio},
-          {"no_speech_prob", segment.no_speech_prob}};
+  Json out{{"start", segment.start},
+           {"end", segment.end},
+           {"text", segment.text},
+           {"seek", segment.seek},
+           {"tokens", segment.tokens},
+           {"temperature", segment.temperature},
+           {"avg_logprob", segment.avg_logprob},
+           {"compression_ratio", segment.compression_ratio},
+           {"no_speech_prob", segment.no_speech_prob}};
+  if (!segment.speaker.empty()) out["speaker"] = segment.speaker;
+  return out;
 }
 
 Json segments_json(const std::vector<TranscriptSegment>& segments) {
@@ -61,6 +63,7 @@ std::vector<TranscriptSegment> segments_from(const Json& list) {
     segment.avg_logprob = number(from, "avg_logprob");
     segment.compression_ratio = number(from, "compression_ratio");
     segment.no_speech_prob = number(from, "no_speech_prob");
+    segment.speaker = from.value("speaker", std::string());
   }
   return out;
 }
@@ -184,7 +187,7 @@ base::Result<StoredTranscript> stored_transcript(std::string_view text) {
   }
 }
 
-// The five formats of a transcript.
+// The formats of a transcript.
 
 namespace {
 
@@ -219,7 +222,23 @@ Json spoken_segments(const Transcript& transcript) {
                     {"avg_logprob", rounded(each.avg_logprob, kMeasureSteps)},
                     {"compression_ratio", rounded(each.compression_ratio, kMeasureSteps)},
                     {"no_speech_prob", rounded(each.no_speech_prob, kMeasureSteps)}});
+    if (!each.speaker.empty()) list.back()["speaker"] = each.speaker;
   }
+  return list;
+}
+
+Json diarized_json(const TranscriptSegment& segment, std::size_t index) {
+  return {{"type", "transcript.text.segment"},
+          {"id", segment_id(index)},
+          {"start", rounded(segment.start, kTimeSteps)},
+          {"end", rounded(segment.end, kTimeSteps)},
+          {"text", segment.text},
+          {"speaker", segment.speaker}};
+}
+
+Json diarized_segments(const Transcript& transcript) {
+  Json list = Json::array();
+  for (const TranscriptSegment& each : transcript.segments) list.push_back(diarized_json(each, list.size()));
   return list;
 }
 
@@ -235,8 +254,12 @@ Json whole_reply(const Transcript& transcript, const TranscriptStyle& style, std
   if (const auto usage = transcript_usage(transcript); !usage.empty())
     out["usage"] = Json::parse(usage, nullptr, false);
   if (!model.empty()) out["model"] = model;
-  if (style.form != TranscriptFormat::kVerboseJson) return out;
+  if (style.form == TranscriptFormat::kJson) return out;
   out["task"] = style.translate ? "translate" : "transcribe";
+  if (style.form == TranscriptFormat::kDiarizedJson) {
+    out["segments"] = diarized_segments(transcript);
+    return out;
+  }
   if (style.segments) out["segments"] = spoken_segments(transcript);
   if (style.words) out["words"] = spoken_words(transcript);
   return out;
@@ -280,6 +303,13 @@ std::vector<TranscriptSegment> lines_of(const Transcript& transcript) {
   return {std::move(all)};
 }
 
+// The speaker's name before the text of a cue: a voice span of WebVTT, or "A: ".
+std::string cue_speaker(const TranscriptSegment& line, bool is_vtt) {
+  const std::string name = cue_text(line.speaker, is_vtt);
+  if (name.empty()) return {};
+  return is_vtt ? "<v " + name + ">" : name + ": ";
+}
+
 std::string subtitles(const Transcript& transcript, bool is_vtt) {
   const char mark = is_vtt ? '.' : ',';
   std::string out = is_vtt ? "WEBVTT\n\n" : "";
@@ -287,12 +317,23 @@ std::string subtitles(const Transcript& transcript, bool is_vtt) {
   for (const TranscriptSegment& line : lines_of(transcript)) {
     if (!is_vtt) out += std::to_string(++count) + "\n";
     out += clock_text(line.start, mark) + " --> " + clock_text(std::max(line.start, line.end), mark) + "\n";
-    out += cue_text(line.text, is_vtt) + "\n\n";
+    out += cue_speaker(line, is_vtt) + cue_text(line.text, is_vtt) + "\n\n";
   }
   return out;
 }
 
 }  // namespace
+
+std::string segment_id(std::size_t index) { return "seg_" + std::to_string(index); }
+
+std::string diarized_segment(const TranscriptSegment& segment, std::size_t index) {
+  return dump(diarized_json(segment, index));
+}
+
+bool has_speakers(const Transcript& transcript) {
+  return std::any_of(transcript.segments.begin(), transcript.segments.end(),
+                     [](const TranscriptSegment& each) { return !each.speaker.empty(); });
+}
 
 std::string transcript_usage(const Transcript& transcript) {
   if (!transcript.seconds || !std::isfinite(*transcript.seconds)) return {};
@@ -310,13 +351,15 @@ std::string render(const Transcript& transcript, const TranscriptStyle& style, s
       return subtitles(transcript, true);
     case TranscriptFormat::kJson:
     case TranscriptFormat::kVerboseJson:
+    case TranscriptFormat::kDiarizedJson:
       break;
   }
   return dump(whole_reply(transcript, style, model));
 }
 
 std::string_view content_type(TranscriptFormat form) {
-  const bool is_json = form == TranscriptFormat::kJson || form == TranscriptFormat::kVerboseJson;
+  const bool is_json = form == TranscriptFormat::kJson || form == TranscriptFormat::kVerboseJson ||
+                       form == TranscriptFormat::kDiarizedJson;
   return is_json ? "application/json" : "text/plain; charset=utf-8";
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct TranscriptSegment {
   std::int64_t seek = 0;
   std::vector<std::int64_t> tokens;
   double temperature = 0, avg_logprob = 0, compression_ratio = 0, no_speech_prob = 0;
+  std::string speaker = {};  // a known speaker's name, or a label such as "A"; empty: not known
 };
 
 // The recognised text of one piece of a recording. A job stores it as a part, in the recording's order.
@@ -57,9 +59,11 @@ void add_words(std::string& text, std::string_view more);
 Transcript join(const std::vector<TranscriptPiece>& pieces, std::string language,
                 std::optional<double> seconds);
 
-enum class TranscriptFormat : std::uint8_t { kJson, kText, kSrt, kVtt, kVerboseJson };
-inline constexpr std::array<std::string_view, 5> kTranscriptFormats{"json", "text", "srt", "vtt",
-                                                                    "verbose_json"};  // by the enum's values
+enum class TranscriptFormat : std::uint8_t { kJson, kText, kSrt, kVtt, kVerboseJson, kDiarizedJson };
+inline constexpr std::array<std::string_view, 6> kTranscriptFormats{
+    "json", "text", "srt", "vtt", "verbose_json", "diarized_json"};  // by the enum's values
+// Those of translations.
+inline constexpr std::span<const std::string_view> kTranslationFormats(kTranscriptFormats.data(), 5);
 std::string_view name(TranscriptFormat form);
 std::optional<TranscriptFormat> transcript_format_named(std::string_view name);
 
@@ -70,6 +74,13 @@ struct TranscriptStyle {
   bool segments = true;    // verbose_json includes segments
   bool words = false;      // verbose_json includes words
 };
+
+// A segment as diarized_json and streams have it (spec, TranscriptionDiarizedSegment): `type`
+// transcript.text.segment, `id`, `start`, `end`, `text`, `speaker` (empty: not known). `index`: its index in
+// the transcript.
+std::string diarized_segment(const TranscriptSegment& segment, std::size_t index);
+std::string segment_id(std::size_t index);
+bool has_speakers(const Transcript& transcript);  // at least one segment has
 
 // The response's body in that format, and its Content-Type (text/plain for text, srt and vtt). `model`: the
 // requested model; empty: omitted from the response.

@@ -26,6 +26,7 @@ TranscriptionSpec transcription_from(const Json& from) {
   spec.language = from.value("language", std::string());
   spec.prompt = from.value("prompt", std::string());
   if (const auto at = from.find("temperature"); at != from.end()) spec.temperature = at->get<double>();
+  spec.speakers = speakers_from(from);
   const auto form = transcript_format_named(from.at("form").get<std::string>());
   spec.style = {.form = form.value_or(TranscriptFormat::kJson),
                 .translate = from.value("translate", false),
@@ -47,6 +48,7 @@ std::string to_json(const TranscriptionSpec& spec) {
   if (!spec.language.empty()) out["language"] = spec.language;
   if (!spec.prompt.empty()) out["prompt"] = spec.prompt;
   if (spec.temperature) out["temperature"] = *spec.temperature;
+  write_speakers(spec.speakers, out);
   if (spec.style.translate) out["translate"] = true;
   if (!spec.style.segments) out["segments"] = false;
   if (spec.style.words) out["words"] = true;

@@ -8,6 +8,7 @@
 #include "platform/base/result.h"
 #include "schemas/key_access.h"
 #include "schemas/media/local_transcription.h"
+#include "schemas/media/speakers.h"
 #include "schemas/media/transcript.h"
 
 namespace millrace::schemas {
@@ -32,6 +33,7 @@ struct TranscriptionSpec {
   std::string language;   // ISO 639-1; to a provider as requested; empty: not given
   std::string prompt;
   std::optional<double> temperature;
+  SpeakerParameters speakers;
   TranscriptStyle style;
   bool by_provider = false;  // a provider's model transcribes it, not the local engine; fixed at submission
   std::string local_model;   // name of the local model, fixed at submission; empty: `by_provider`

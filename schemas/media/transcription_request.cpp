@@ -24,7 +24,8 @@ struct TranscriptionRequestDraft {
   std::optional<double> temperature;
   bool needs_detail = false, segments = false, words = false;
   bool stream = false, deferred = false;
-  bool include = false, chunking = false;
+  bool include = false;
+  SpeakerParameters speakers;
   std::optional<JobStart> start;
 };
 template <auto Member>
@@ -47,12 +48,19 @@ void pass_file(void*, FieldReader&, const Json&) {}
 void note_include(void* object, FieldReader&, const Json&) {
   static_cast<TranscriptionRequestDraft*>(object)->include = true;
 }
-void note_chunking(void* object, FieldReader&, const Json&) {
-  static_cast<TranscriptionRequestDraft*>(object)->chunking = true;
+template <auto Read>
+void read_into_speakers(void* object, FieldReader& reader, const Json& list) {
+  Read(reader, list, static_cast<TranscriptionRequestDraft*>(object)->speakers);
 }
 
 constexpr std::string_view kGranularitySchema =
     R"({"type":"array","items":{"type":"string","enum":["word","segment"]}})";
+
+constexpr std::string_view kChunkingSchema =
+    R"({"anyOf":[{"const":"auto"},{"type":"object","required":["type"],"properties":{)"
+    R"("type":{"const":"server_vad"},"prefix_padding_ms":{"type":"integer","minimum":0,"maximum":60000},)"
+    R"("silence_duration_ms":{"type":"integer","minimum":0,"maximum":60000},)"
+    R"("threshold":{"type":"number","minimum":0,"maximum":1}}}]})";
 
 constexpr Field kFileField{
     .name = kRecordingField,
@@ -78,9 +86,14 @@ constexpr Field kPromptField{.name = "prompt",
                              .max = kPromptMax,
                              .store = into_transcription<&TranscriptionRequestDraft::prompt>};
 constexpr Field kFormField{.name = "response_format",
+                           .text = "`diarized_json` names the speakers and needs a model that does",
                            .choices = kTranscriptFormats,
                            .default_json = "\"json\"",
                            .store = into_transcription<&TranscriptionRequestDraft::form>};
+constexpr Field kTranslationFormField{.name = "response_format",
+                                      .choices = kTranslationFormats,
+                                      .default_json = "\"json\"",
+                                      .store = into_transcription<&TranscriptionRequestDraft::form>};
 constexpr Field kTemperatureField{.name = "temperature",
                                   .type = FieldType::kNumber,
                                   .text = "The sampling temperature; local models ignore it",
@@ -133,11 +146,23 @@ constexpr std::array kTranscriptionTable{
           .text = "Ignored",
           .schema = R"({"type":"array","items":{"type":"string"}})",
           .custom = &note_include},
-    Field{.name = "chunking_strategy",
+    Field{.name = kChunkingStrategy,
           .type = FieldType::kCustom,
-          .text = "Ignored: long recordings are cut at pauses",
-          .schema = R"({"type":"string"})",
-          .custom = &note_chunking},
+          .text = "Where the model cuts the recording: `auto`, or the type `server_vad` with its members. As "
+                  "text, or as fields such as `chunking_strategy[type]`. The local engine cuts at pauses",
+          .schema = kChunkingSchema,
+          .custom = &read_into_speakers<&read_chunking>},
+    Field{.name = kKnownSpeakerNames,
+          .type = FieldType::kCustom,
+          .text = "The speakers of `known_speaker_references`, in the same order; the name may end with `[]`",
+          .schema = R"({"type":"array","maxItems":4,"items":{"type":"string","maxLength":128}})",
+          .custom = &read_into_speakers<&read_speaker_names>},
+    Field{.name = kKnownSpeakerReferences,
+          .type = FieldType::kCustom,
+          .text = "Recordings of 2 to 10 s of these speakers, as data URIs of at most 1.5 MiB; the name may "
+                  "end with `[]`",
+          .schema = R"({"type":"array","maxItems":4,"items":{"type":"string","maxLength":1572864}})",
+          .custom = &read_into_speakers<&read_speaker_references>},
     kMetadataField,
     kDeferredField,
     kRunAtField,
@@ -145,7 +170,7 @@ constexpr std::array kTranscriptionTable{
 };
 
 constexpr std::array kTranslationTable{
-    kFileField,     kModelField,    kPromptField, kFormField,  kTemperatureField,
+    kFileField,     kModelField,    kPromptField, kTranslationFormField, kTemperatureField,
     kMetadataField, kDeferredField, kRunAtField,  kDelayField,
 };
 
@@ -226,6 +251,9 @@ Problems clashes(const TranscriptionRequestDraft& draft) {
   if (draft.stream && draft.start)
     out.push_back(at_field("stream", "Give either `stream` or a time at which the job starts"));
   if (draft.stream && draft.deferred) out.push_back(at_field("stream", "Give either `stream` or `deferred`"));
+  if (draft.speakers.names.size() != draft.speakers.references.size())
+    out.push_back(at_field(kKnownSpeakerReferences,
+                           "There should be one for each item of `known_speaker_names`, in the same order"));
   return out;
 }
 
@@ -235,9 +263,10 @@ Refusal no_speech_model(const std::string& model, const LocalTranscriptionModels
   return {unknown_model(model, near.empty() ? local.default_model().name : near), {}};
 }
 
-// A stream's events have only the text. The job's result has the requested format.
+// A stream's events have only the text, or the segments with their speakers. The job's result has the
+// requested format.
 void note_unstreamed(const TranscriptionRequestDraft& draft, DroppedParams& dropped) {
-  const bool is_plain = draft.form == "json" || draft.form == "text";
+  const bool is_plain = draft.form == "json" || draft.form == "text" || draft.form == "diarized_json";
   if (!draft.stream || is_plain) return;
   dropped.push_back({.name = "response_format"});
   if (draft.needs_detail) dropped.push_back({.name = "timestamp_granularities"});
@@ -249,7 +278,6 @@ void note_dropped(const TranscriptionRequestDraft& draft, bool is_local, Dropped
   if (is_local && draft.temperature.value_or(0) > 0) dropped.push_back({.name = "temperature"});
   note_unstreamed(draft, dropped);
   if (draft.include) dropped.push_back({.name = "include"});
-  if (draft.chunking) dropped.push_back({.name = "chunking_strategy"});
 }
 
 // `local`: the model that transcribes; null: a provider's.
@@ -266,6 +294,7 @@ TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraf
   out.spec.language = std::move(draft.language);
   out.spec.prompt = std::move(draft.prompt);
   out.spec.temperature = draft.temperature;
+  out.spec.speakers = std::move(draft.speakers);
   out.spec.by_provider = local == nullptr;
   if (local != nullptr) {
     out.spec.local_model = local->name;
@@ -280,6 +309,34 @@ TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraf
 
 }  // namespace
 
+std::optional<Refusal> no_speakers(const TranscriptionRequest& request, bool knows_speakers) {
+  if (knows_speakers || request.spec.style.form != TranscriptFormat::kDiarizedJson) return std::nullopt;
+  const std::string model =
+      request.spec.by_provider ? "The model '" + request.spec.model + "'" : "The local engine";
+  return invalid(
+      {at_field("response_format", model + " does not tell speakers apart, which diarized_json needs: use a "
+                                           "provider's model that does, such as gpt-4o-transcribe-diarize")});
+}
+
+void drop_unsupported_speakers(const SpeakerSupport& support, TranscriptionRequest& request) {
+  SpeakerParameters& sent = request.spec.speakers;
+  if (sent.chunking && !support.chunking) {
+    request.dropped.push_back({.name = std::string(kChunkingStrategy)});
+    sent.chunking.reset();
+  }
+  if (!sent.names.empty() && !support.known_speakers) {
+    request.dropped.push_back({.name = std::string(kKnownSpeakerNames)});
+    request.dropped.push_back({.name = std::string(kKnownSpeakerReferences)});
+    sent.names.clear();
+    sent.references.clear();
+  }
+  const bool is_diarized = request.spec.style.form == TranscriptFormat::kDiarizedJson;
+  if (is_diarized && !request.spec.language.empty() && !support.language) {
+    request.dropped.push_back({.name = "language"});
+    request.spec.language.clear();
+  }
+}
+
 std::span<const Field> transcription_fields(TranscriptionTask task) {
   if (task == TranscriptionTask::kTranslate) return kTranslationTable;
   return kTranscriptionTable;
@@ -292,6 +349,7 @@ tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(Transcri
   QueryPairs pairs = fields;
   std::erase_if(pairs, [](const auto& pair) { return pair.first == kFileField.name; });
   if (has_file) pairs.emplace_back(kFileField.name, "there");
+  if (task == TranscriptionTask::kTranscribe) join_chunking_fields(pairs);
   TranscriptionRequestDraft draft;
   draft.form = name(TranscriptFormat::kJson);
   std::vector<std::string> unknown;

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "schemas/dropped.h"
 #include "schemas/field.h"
 #include "schemas/jobs/job_start.h"
+#include "schemas/media/speakers.h"
 #include "schemas/media/transcription.h"
 
 namespace millrace::schemas {
@@ -44,6 +46,12 @@ tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(Transcri
                                                                         const QueryPairs& fields,
                                                                         bool has_file,
                                                                         const TranscriptionModels& models);
+
+// A refusal if the request needs the speakers of the recording and its model does not tell them apart.
+// `knows_speakers`: it does.
+std::optional<Refusal> no_speakers(const TranscriptionRequest& request, bool knows_speakers);
+// Removes the parameters about speakers that the model does not take, and adds them to `dropped`.
+void drop_unsupported_speakers(const SpeakerSupport& support, TranscriptionRequest& request);
 
 // The tables of the forms; OpenAPI's schemas are generated from them.
 std::span<const Field> transcription_fields(TranscriptionTask task);

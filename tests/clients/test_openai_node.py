@@ -11,7 +11,7 @@ from millrace import Gateway
 from npm_programs import node_package, node_tools
 from recordings import clip_file
 from sounds import probed
-from upstream import Upstream
+from upstream import Upstream, json_reply
 
 CLIENT = ("openai", "7.57.0")
 WITHIN_S = 60
@@ -210,6 +210,38 @@ def test_transcriptions_in_every_form_and_translations(mock):
     assert out["words"] == len(text.split()) and out["segments"] is False
     forms = out["forms"]
     assert forms["text"].strip() == text and forms["srt"].startswith("1\n00:00:0") and forms["vtt"].startswith("WEBVTT\n")
+
+
+SPEAKERS = """
+const { createReadStream, readFileSync } = await import('node:fs');
+const reference = 'data:audio/wav;base64,' + readFileSync(path).toString('base64');
+const transcribe = (more) => client.audio.transcriptions.create({ model: 'team/speakers', file: createReadStream(path),
+  response_format: 'diarized_json', known_speaker_names: ['agent'], known_speaker_references: [reference], ...more });
+const whole = await transcribe({ chunking_strategy: { type: 'server_vad', threshold: 0.5, silence_duration_ms: 200 } });
+const events = [];
+for await (const event of await transcribe({ stream: true, chunking_strategy: 'auto' })) events.push([event.type, event.speaker ?? null]);
+emit({ segments: whole.segments, events });
+"""
+
+
+def test_speakers_whole_and_streamed(tmp_path):
+    segment = {"type": "transcript.text.segment", "id": "seg_0", "start": 0, "end": 1.5, "text": "Hello.", "speaker": "agent"}
+    reply = json_reply({"task": "transcribe", "duration": 3.29, "text": "Hello.", "segments": [segment]})
+    with Upstream() as upstream:
+        upstream.reply(reply, reply)
+        config = tmp_path / "millrace.yaml"
+        row = f"{{name: team/speakers, model: gpt-4o-transcribe-diarize, provider: openai, base_url: '{upstream.url}/v1', api_key: env:THE_KEY}}"
+        config.write_text(f"models:\n- {row}\n")
+        gateway = Gateway(tmp_path / "data", "--config", config, env={"THE_KEY": "k"}).start()
+        try:
+            out = run(gateway, f"const path = {json.dumps(clip_file())};\n" + SPEAKERS)
+        finally:
+            gateway.close()
+        sent = upstream.requests[0].body
+    assert out["segments"] == [segment]
+    assert out["events"] == [["transcript.text.delta", None], ["transcript.text.segment", "agent"], ["transcript.text.done", None]]
+    for name in ("chunking_strategy[type]", "chunking_strategy[silence_duration_ms]", "known_speaker_names[]", "known_speaker_references[]"):
+        assert f'name="{name}"'.encode() in sent, name
 
 
 ERRORS = """

@@ -8,7 +8,7 @@ from families import ALL, OPENAI
 from millrace import Gateway
 from recordings import clip_file
 from sounds import probed
-from upstream import Upstream
+from upstream import Upstream, json_reply
 from venv_programs import run_with
 
 OPENAI_CLIENT = ["openai>=2,<3"]
@@ -226,6 +226,47 @@ def test_transcriptions_in_every_form_and_translations(mock):
     assert out["forms"]["text"] == text + "\n"
     assert out["forms"]["srt"].startswith("1\n00:00:0") and out["forms"]["vtt"].startswith("WEBVTT\n\n00:00:0")
     assert out["dropped"] == "prompt, temperature" and "English only" in out["refusal"]
+
+
+SPEAKERS = """
+with open(path, "rb") as file:
+    reference = "data:audio/wav;base64," + base64.b64encode(file.read()).decode()
+def transcribe(**more):
+    with open(path, "rb") as file:
+        return client.audio.transcriptions.create(model="team/speakers", file=file, response_format="diarized_json", **more)
+known = dict(known_speaker_names=["agent"], known_speaker_references=[reference])
+whole = transcribe(chunking_strategy={"type": "server_vad", "threshold": 0.5, "silence_duration_ms": 200}, **known)
+events = [[e.type, getattr(e, "speaker", None), getattr(e, "segment_id", None)] for e in transcribe(stream=True, chunking_strategy="auto")]
+try:
+    transcribe(known_speaker_names=["agent"])
+except openai.UnprocessableEntityError as error:
+    refusal = error.message
+emit(kind=type(whole).__name__, segments=[[s.type, s.id, s.start, s.end, s.text, s.speaker] for s in whole.segments],
+     duration=whole.duration, task=whole.task, events=events, refusal=refusal)
+"""
+
+
+def test_speakers_whole_and_streamed(tmp_path):
+    segment = {"type": "transcript.text.segment", "id": "seg_0", "start": 0.0, "end": 1.5, "text": "Hello.", "speaker": "agent"}
+    reply = json_reply({"task": "transcribe", "duration": 3.29, "text": "Hello.", "segments": [segment]})
+    with Upstream() as upstream:
+        upstream.reply(reply, reply)
+        config = tmp_path / "millrace.yaml"
+        row = f"{{name: team/speakers, model: gpt-4o-transcribe-diarize, provider: openai, base_url: '{upstream.url}/v1', api_key: env:THE_KEY}}"
+        config.write_text(f"models:\n- {row}\n")
+        gateway = Gateway(tmp_path / "data", "--config", config, env={"THE_KEY": "k"}).start()
+        try:
+            out = run(gateway, f"path = {clip_file()!r}\n" + SPEAKERS)
+        finally:
+            gateway.close()
+        sent = upstream.requests[0].body
+    assert out["kind"] == "TranscriptionDiarized" and out["duration"] == 3.29 and out["task"] == "transcribe"
+    assert out["segments"] == [list(segment.values())]
+    delta, spoken, done = out["events"]
+    assert (delta[0], delta[2]) == ("transcript.text.delta", "seg_0") and spoken[:2] == ["transcript.text.segment", "agent"]
+    assert done[0] == "transcript.text.done" and "known_speaker_names" in out["refusal"]
+    for name in ("chunking_strategy[type]", "chunking_strategy[silence_duration_ms]", "known_speaker_names[]", "known_speaker_references[]"):
+        assert f'name="{name}"'.encode() in sent, name
 
 
 ERRORS = """

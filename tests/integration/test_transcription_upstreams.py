@@ -1,11 +1,13 @@
 """Recordings that a provider's model transcribes: the same API, the same jobs, the same formats."""
 
+import base64
+import json
 import threading
 from email.parser import BytesParser
 
 import pytest
 from millrace import Gateway, eventually
-from recordings import clip, submit, transcribe
+from recordings import clip, silence, submit, transcribe
 from upstream import json_reply
 
 KEY = "Provider.Key.7c1f"
@@ -35,6 +37,8 @@ def gateway(tmp_path, upstream):
         f"- {{name: team/plain, model: gpt-4o-transcribe, {row}}}\n"
         f"- {{name: team/voxtral, model: voxtral-mini-latest, provider: mistral, base_url: '{upstream.url}/v1'}}\n"
         f"- {{name: team/chat, model: gpt-5, abilities: [chat], {row}}}\n"
+        f"- {{name: team/speakers, model: gpt-4o-transcribe-diarize, {row}}}\n"
+        f"- {{name: team/groq-whisper, model: whisper-large-v3, provider: groq, base_url: '{upstream.url}/v1', api_key: env:THE_KEY}}\n"
     )
     started = Gateway(tmp_path / "data", "--config", config, "--chat.tries", "2", env={"THE_KEY": KEY}).start()
     yield started
@@ -160,3 +164,96 @@ def test_a_failure_of_the_provider_is_retried_and_its_refusal_is_returned(gatewa
     reply = transcribe(gateway, clip(4), model="team/ears")
     assert reply.status == 400 and "no such language" in reply.json()["error"]["message"], reply.body
     assert len(upstream.requests) == 3
+
+
+DIARIZED = {
+    "task": "transcribe",
+    "duration": 3.25,
+    "text": "Hello. Hi, how are you?",
+    "segments": [
+        {"type": "transcript.text.segment", "id": "seg_0", "start": 0.0, "end": 1.5, "text": "Hello.", "speaker": "agent"},
+        {"type": "transcript.text.segment", "id": "seg_1", "start": 1.5, "end": 3.25, "text": "Hi, how are you?", "speaker": "B"},
+    ],
+}
+REFERENCE = "data:audio/wav;base64," + base64.b64encode(silence(3)).decode()
+SPEAKERS = {"response_format": "diarized_json", "known_speaker_names[]": ["agent"], "known_speaker_references[]": [REFERENCE]}
+CUT = {"chunking_strategy[type]": "server_vad", "chunking_strategy[threshold]": "0.5", "chunking_strategy[prefix_padding_ms]": "300"}
+
+
+def events(reply):
+    return [json.loads(line.removeprefix("data: ")) for line in reply.body.decode().splitlines() if line.startswith("data: ")]
+
+
+def test_speakers_are_requested_and_returned_in_every_format(gateway, upstream):
+    upstream.reply(json_reply(DIARIZED))
+    reply = transcribe(gateway, clip(4), model="team/speakers", name="talk.wav", **SPEAKERS, **CUT)
+    assert reply.status == 200 and "x-millrace-dropped-params" not in reply.headers, reply.body
+    body = reply.json()
+    assert {key: body[key] for key in DIARIZED} == DIARIZED
+    sent = fields(upstream.requests[0])
+    assert sent.pop("file") == [("talk.wav", clip(4))]
+    expected = {"model": "gpt-4o-transcribe-diarize", **SPEAKERS, **CUT}
+    assert sent == {name: value if isinstance(value, list) else [value] for name, value in expected.items()}
+    path = f"/v1/jobs/{reply.headers['x-millrace-job']}/result"
+    assert gateway.client.get(path).json()["segments"] == DIARIZED["segments"]
+    assert gateway.client.get(path + "?format=vtt").body.decode().endswith("\n<v B>Hi, how are you?\n\n")
+    assert "\nagent: Hello.\n" in gateway.client.get(path + "?format=srt").body.decode()
+    assert [each["speaker"] for each in gateway.client.get(path + "?format=verbose_json").json()["segments"]] == ["agent", "B"]
+
+
+def test_subtitles_of_a_model_for_speakers_name_them_and_are_read_in_that_format_later(gateway, upstream):
+    upstream.reply(json_reply(DIARIZED))
+    reply = transcribe(gateway, clip(4), model="team/speakers", response_format="srt")
+    assert reply.status == 200 and b"\nagent: Hello.\n" in reply.body, reply.body
+    sent = fields(upstream.requests[0])
+    assert sent["response_format"] == ["diarized_json"] and sent["chunking_strategy"] == ["auto"]
+    later = gateway.client.get(f"/v1/jobs/{reply.headers['x-millrace-job']}/result?format=diarized_json")
+    assert later.json()["segments"] == DIARIZED["segments"]
+
+
+def test_a_stream_sends_each_segment_with_its_speaker(gateway, upstream):
+    upstream.reply(json_reply(DIARIZED))
+    reply = transcribe(gateway, clip(4), model="team/speakers", stream="true", response_format="diarized_json")
+    assert reply.status == 200 and "x-millrace-dropped-params" not in reply.headers, reply.body
+    sent = events(reply)
+    assert [each for each in sent if each["type"] == "transcript.text.segment"] == DIARIZED["segments"]
+    deltas = [(each["segment_id"], each["delta"]) for each in sent if each["type"] == "transcript.text.delta"]
+    assert deltas == [("seg_0", "Hello."), ("seg_1", " Hi, how are you?")]
+    assert sent[-1]["type"] == "transcript.text.done" and sent[-1]["text"] == DIARIZED["text"]
+
+
+def test_a_provider_with_another_protocol_gets_what_it_has_and_the_rest_is_named(gateway, upstream):
+    segments = [{"type": "transcription_segment", "start": 0.0, "end": 1.0, "text": "Hallo.", "speaker_id": "speaker_1"}]
+    upstream.reply(json_reply({"text": "Hallo.", "segments": segments}))
+    more = {"model": "team/voxtral", "language": "de", **SPEAKERS, **CUT}
+    reply = transcribe(gateway, clip(4), **more)
+    assert reply.status == 200 and reply.json()["segments"][0]["speaker"] == "speaker_1", reply.body
+    dropped = "chunking_strategy, known_speaker_names, known_speaker_references, language"
+    assert reply.headers["x-millrace-dropped-params"] == dropped
+    sent = fields(upstream.requests[0])
+    assert sent["diarize"] == ["true"] and sent["timestamp_granularities"] == ["segment"] and len(sent) == 4, sent
+    strict = transcribe(gateway, clip(4), task="transcriptions?strict=true", **more)
+    assert strict.status == 400 and len(upstream.requests) == 1, strict.body
+
+
+@pytest.mark.parametrize("model", ["millrace/sphinx-en", "team/groq-whisper"])
+def test_a_model_that_tells_no_speakers_apart_is_refused_with_one_that_does(gateway, upstream, model):
+    reply = transcribe(gateway, clip(4), model=model, response_format="diarized_json")
+    assert reply.status == 422 and reply.json()["detail"][0]["loc"] == ["body", "response_format"], reply.body
+    assert "gpt-4o-transcribe-diarize" in reply.json()["error"]["message"] and not upstream.requests
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"known_speaker_references[]": []}, ["known_speaker_references"]),
+        ({"known_speaker_references[]": ["data:audio/wav;base64," + base64.b64encode(silence(1)).decode()]}, ["known_speaker_references", "0"]),
+        ({"known_speaker_names[]": ["a"] * 5}, ["known_speaker_names"]),
+        ({"chunking_strategy": "none"}, ["chunking_strategy"]),
+        ({"chunking_strategy[type]": "none"}, ["chunking_strategy", "type"]),
+    ],
+)
+def test_wrong_parameters_for_speakers_are_refused_with_their_names(gateway, upstream, wrong, place):
+    reply = transcribe(gateway, clip(4), model="team/speakers", **{**SPEAKERS, **wrong})
+    assert reply.status == 422 and reply.json()["detail"][0]["loc"] == ["body", *place], reply.body
+    assert not upstream.requests

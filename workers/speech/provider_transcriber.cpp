@@ -40,6 +40,8 @@ providers::TranscriptionCall order_by(const schemas::TranscriptionSpec& spec,
   order.language = spec.language;
   order.prompt = spec.prompt;
   order.temperature = spec.temperature;
+  order.speakers = spec.speakers;
+  order.form = spec.style.form;
   order.translate = spec.style.translate;
   order.words = spec.style.words;
   return order;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jobs/policy.h"
+#include "platform/base/log.h"
 #include "schemas/machines/execution.h"
 
 namespace millrace::workers {
@@ -57,6 +58,13 @@ void SttRun::opened(base::Result<SttTask> task) {
 base::Status SttRun::choose_model() {
   if (task_.spec.by_provider || !options_.local_model) return {};
   auto recognition = options_.local_model(task_.spec.local_model);
+  if (!recognition && recognition.error().code == base::Code::kInternal) {
+    base::log_warn("speech_model_unusable",  // names files, which clients need not know
+                   {{"model", task_.spec.local_model}, {"reason", recognition.error().message}});
+    return base::error(base::Code::kInternal,
+                       "the model '" + task_.spec.local_model +
+                           "' cannot be used on this worker; its log and `millrace doctor` show the reason");
+  }
   if (!recognition) return std::move(recognition.error());
   recognition_ = *std::move(recognition);
   if (!task_.spec.language.empty()) recognition_.options.language = task_.spec.language;
@@ -125,7 +133,8 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
       on_part(index, json, good, cpu);
     });
   };
-  return cancel_of(transcribers_.local.transcribe(task_.recording, recognition_, std::move(places), on_piece, on_end()));
+  return cancel_of(
+      transcribers_.local.transcribe(task_.recording, recognition_, std::move(places), on_piece, on_end()));
 }
 
 // The price of a call follows from the length. If that stays unknown, the longest possible one counts.

@@ -73,6 +73,7 @@ std::vector<storage::ChildSpec> piece_shares(const schemas::TranscriptionSpec& s
   // The local engine does not use them.
   share.prompt.clear();
   share.file_name.clear();
+  share.speakers = {};
   std::vector<storage::ChildSpec> children;
   for (std::vector<schemas::AudioPiece>& pieces : even_parts(info, shares)) {
     share.pieces = std::move(pieces);

@@ -109,7 +109,7 @@ NetworkName network_name(const std::string& name) {
   return network;
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
@@ -127,7 +127,7 @@ base::Result<std::optional<std::string>> file_for(const char* pattern, const std
   }
   if (found.empty()) return std::optional<std::string>();
   if (stems.size() > 1) {
-    return model_error("the folder " + folder + " holds files of several models (" + joined(found) +
+    return model_error("the folder " + folder + " holds files of several models (" + listed(found) +
                        "): keep each model in a folder of its own");
   }
   return std::optional<std::string>(

@@ -149,6 +149,15 @@ providers::ReportedTimes reported_times(const Registry& registry, std::string_vi
   return all;
 }
 
+schemas::SpeakerSupport speaker_support(const Registry& registry, std::string_view name) {
+  const std::optional<std::string> known = transcription_model(registry, name);
+  const ModelPtr model = known ? registry.look_up(*known) : nullptr;
+  if (!model || model->rows.empty()) return {};
+  schemas::SpeakerSupport all = providers::speaker_support(model->rows.front().target);
+  for (const ModelRow& row : model->rows) all = all & providers::speaker_support(row.target);
+  return all;
+}
+
 std::optional<std::string> speech_model(const Registry& registry, std::string_view name) {
   std::vector<std::string> names{std::string(name)};
   if (schemas::is_local_speech_model(name) && name != schemas::kSpeechModel)

@@ -6,7 +6,7 @@
 namespace millrace::cli {
 
 struct TranscribeArguments : BatchArguments {
-  std::string format = "text";  // text, srt, vtt, json, verbose_json
+  std::string format = "text";  // text, srt, vtt, json, verbose_json, diarized_json
   std::string model;            // empty: the gateway's default
   std::string language;         // empty: not specified
   bool translate = false;       // translate into English

@@ -103,6 +103,48 @@ TEST_F(Audio, AReaderMayChooseAnotherFormOfAResultAndTheStoredFormStays) {
   EXPECT_EQ(get(path + "?format=docx").status, 422);
 }
 
+// A piece in which a speaker says a text.
+std::string spoken_text(const std::string& speaker, const std::string& text) {
+  schemas::TranscriptSegment segment;
+  segment.end = 1;
+  segment.text = text;
+  segment.speaker = speaker;
+  return schemas::to_json(schemas::TranscriptPiece{{segment}, {}, std::nullopt});
+}
+
+TEST_F(Audio, SpeakersAreReadOnlyIfTheTranscriptHasThem) {
+  start();
+  const auto submitted = [this] {
+    return "/v1/jobs/" + transcribe(good_form(), kAsync).header("x-millrace-job") + "/result";
+  };
+  std::string path = submitted();
+  storage::ClaimedJob job = claimed();
+  part(job.lease, 0, spoken_text("A", "Hello."));
+  const Answer diarized = get(path + "?partial=true&format=diarized_json");
+  EXPECT_EQ(diarized.json()["segments"],
+            json::parse(R"([{"type":"transcript.text.segment","id":"seg_0","start":0.0,"end":1.0,)"
+                        R"("text":"Hello.","speaker":"A"}])"))
+      << diarized.body;
+  finish(job.lease, result_text());
+  EXPECT_EQ(get(path + "?format=srt").status, 200);
+  const Answer none = get(path + "?format=diarized_json");
+  EXPECT_EQ(none.status, 422);
+  EXPECT_EQ(none.json()["error"]["param"], "format") << none.body;
+  EXPECT_NE(none.body.find("names no speakers"), std::string::npos) << none.body;
+}
+
+TEST_F(Audio, TheLocalEngineTellsNoSpeakersApart) {
+  start();
+  const Answer answer = transcribe(good_form().field("response_format", "diarized_json"), kAsync);
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_EQ(answer.json()["detail"][0]["loc"], json::parse(R"(["body","response_format"])")) << answer.body;
+  EXPECT_NE(answer.body.find("gpt-4o-transcribe-diarize"), std::string::npos) << answer.body;
+  EXPECT_TRUE(leaves_nothing());
+  const FormText cut = good_form().field("chunking_strategy", "auto");
+  EXPECT_EQ(transcribe(cut, kAsync).header("x-millrace-dropped-params"), "chunking_strategy");
+  EXPECT_EQ(transcribe(cut, kAsync, "?strict=true").status, 400);
+}
+
 TEST_F(Audio, PiecesOfARecordingAreReadByTheirNumbers) {
   start();
   const std::string path = "/v1/jobs/" + transcribe(good_form(), kAsync).header("x-millrace-job") + "/result";

@@ -192,6 +192,28 @@ TEST_F(Audio, AFieldHasABound) {
   EXPECT_TRUE(leaves_nothing());
 }
 
+TEST_F(Audio, OnlyReferencesOfSpeakersMayBeLarge) {
+  start();
+  const auto reply = [this](std::string_view name, std::size_t bytes, int count) {
+    FormText form = good_form();
+    for (int i = 0; i < count; ++i) form.field(name, std::string(bytes, 'x'));
+    const Answer answer = transcribe(form, kAsync);
+    EXPECT_EQ(answer.status, 422);
+    const json problem = answer.json()["detail"][0];
+    return problem["loc"].back().get<std::string>() + " " + problem["msg"].get<std::string>();
+  };
+  constexpr std::size_t kMax = schemas::kSpeakerReferenceMax;
+  EXPECT_EQ(reply("known_speaker_references[]", kMax + 1, 1),
+            "known_speaker_references[] String should have at most 1572864 bytes");
+  EXPECT_EQ(
+      reply("known_speaker_references", kMax, 3),
+      "known_speaker_references The fields of the form should have at most 4MiB together, without the file");
+  EXPECT_NE(reply("known_speaker_references[]", kMax, 1).find("data URI"), std::string::npos);
+  EXPECT_EQ(reply("known_speaker_names[]", 70'000, 1),
+            "known_speaker_names[] String should have at most 65536 bytes");
+  EXPECT_TRUE(leaves_nothing());
+}
+
 TEST_F(Audio, WrongFieldsLeaveNothingOnTheDisk) {
   start();
   const Answer answer = translate(good_form().field("temperature", "1.5"), kAsync);

@@ -46,7 +46,8 @@ class SettingsTable : public testing::Test {
 
 // Settings that accept every text: a path, a URL, a name.
 const std::set<std::string_view> kAnything = {"data",        "public_url",        "ready_file",
-                                              "worker.name", "fetch.allow_hosts", "images.default_model"};
+                                              "worker.name", "fetch.allow_hosts", "images.default_model",
+                                              "stt.engine"};
 
 // A value that this setting refuses. Empty: it accepts every text.
 std::string wrong_value(const Setting& setting) {
@@ -151,6 +152,17 @@ TEST_F(SettingsTable, TheGatewayIsKnownByItsOwnNamesAndThoseOfTheOperator) {
   std::array<char, 256> own{};
   ASSERT_EQ(::gethostname(own.data(), own.size() - 1), 0);
   EXPECT_THAT(s.http_hosts, testing::Contains(own.data()));
+}
+
+TEST_F(SettingsTable, RecordingsHaveNoMoreSlotsThanFitIntoMemory) {
+  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+  EXPECT_EQ(transcription_slots_max(0), 1);
+  EXPECT_EQ(transcription_slots_max(kGiB), 1);
+  EXPECT_EQ(transcription_slots_max(4 * kGiB), 3) << "and one process beyond the slots";
+  EXPECT_EQ(transcription_slots_max(64 * kGiB), 69);
+  const Settings s = load().settings.value();
+  EXPECT_LE(s.slots.at(schemas::Kind::kStt), s.slots.at(schemas::Kind::kOcr));
+  EXPECT_EQ(load({{"slots", "stt=9"}}).settings.value().slots.at(schemas::Kind::kStt), 9);
 }
 
 TEST_F(SettingsTable, NothingIsOpenAndNoProxyIsTrustedByDefault) {

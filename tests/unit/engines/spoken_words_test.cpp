@@ -133,7 +133,7 @@ TEST(SpokenWords, AbbreviationsAndSignsAreReadInFull) {
 
 TEST(SpokenWords, HostileTextsHaveFewReadings) {
   for (const std::string& text : {std::string(4'000, '9'), std::string(4'000, '$'), std::string(4'000, '-'),
-                                 std::string("$1,234.56/78:00-#3.5%"), std::string("\xff\xc3.\x01")}) {
+                                  std::string("$1,234.56/78:00-#3.5%"), std::string("\xff\xc3.\x01")}) {
     for (const WrittenWord& word : written_words(text)) {
       for (const SpokenPart& part : word.parts) {
         EXPECT_LE(part.readings.size(), 40U);

@@ -89,6 +89,87 @@ TEST(TranscriptionWire, MistralGetsItsOwnForm) {
   EXPECT_TRUE(no_translation(target_of("mistral", "voxtral-mini-latest")));
 }
 
+TEST(TranscriptionWire, SpeakersAreRequestedWithTheClientsParameters) {
+  TranscriptionCall order = order_of();
+  order.form = schemas::TranscriptFormat::kDiarizedJson;
+  order.language = "de";
+  order.speakers = {.chunking = schemas::ChunkingStrategy{.server_vad = true, .threshold = 0.5},
+                    .names = {"agent", "b"},
+                    .references = {"data:audio/wav;base64,AA", "data:audio/wav;base64,BB"}};
+  EXPECT_EQ(form_of(target_of("openai", "gpt-4o-transcribe-diarize"), order),
+            field("model", "gpt-4o-transcribe-diarize") + field("language", "de") +
+                field("chunking_strategy[type]", "server_vad") +
+                field("chunking_strategy[threshold]", "0.5") + field("known_speaker_names[]", "agent") +
+                field("known_speaker_names[]", "b") +
+                field("known_speaker_references[]", "data:audio/wav;base64,AA") +
+                field("known_speaker_references[]", "data:audio/wav;base64,BB") +
+                field("response_format", "diarized_json") + file("talk.mp3"));
+}
+
+TEST(TranscriptionWire, AModelThatTellsSpeakersApartReturnsTimesOnlyWithThem) {
+  const Target target = target_of("openai", "gpt-4o-transcribe-diarize");
+  for (const auto& [form, expected] : std::vector<std::pair<schemas::TranscriptFormat, std::string>>{
+           {schemas::TranscriptFormat::kJson, "json"},
+           {schemas::TranscriptFormat::kText, "json"},
+           {schemas::TranscriptFormat::kSrt, "diarized_json"},
+           {schemas::TranscriptFormat::kVerboseJson, "diarized_json"}}) {
+    TranscriptionCall order = order_of();
+    order.form = form;
+    order.words = true;
+    EXPECT_EQ(form_of(target, order), field("model", "gpt-4o-transcribe-diarize") +
+                                          field("chunking_strategy", "auto") +
+                                          field("response_format", expected) + file("talk.mp3"));
+  }
+}
+
+TEST(TranscriptionWire, OtherModelsAreAskedForSpeakersOnlyWhenTheClientAsks) {
+  TranscriptionCall order = order_of();
+  order.form = schemas::TranscriptFormat::kSrt;
+  const Target target = target_of("vllm", "ears");
+  EXPECT_NE(form_of(target, order).find(field("response_format", "verbose_json")), std::string::npos);
+  order.form = schemas::TranscriptFormat::kDiarizedJson;
+  const std::string form = form_of(target, order);
+  EXPECT_NE(form.find(field("response_format", "diarized_json")), std::string::npos);
+  EXPECT_EQ(form.find("chunking_strategy"), std::string::npos);
+}
+
+TEST(TranscriptionWire, MistralTellsSpeakersApartWithoutALanguage) {
+  TranscriptionCall order = order_of();
+  order.form = schemas::TranscriptFormat::kDiarizedJson;
+  order.language = "de";
+  order.speakers.chunking.emplace();
+  EXPECT_EQ(form_of(target_of("mistral", "voxtral-mini-latest"), order),
+            field("model", "voxtral-mini-latest") + field("diarize", "true") +
+                field("timestamp_granularities", "segment") + file("talk.mp3"));
+}
+
+TEST(TranscriptionWire, WhatProvidersHaveForSpeakersIsKnown) {
+  const auto support = [](const std::string& provider) {
+    const schemas::SpeakerSupport has = speaker_support(target_of(provider, "m"));
+    return std::string(has.speakers ? "speakers " : "") + (has.known_speakers ? "known " : "") +
+           (has.chunking ? "chunking " : "") + (has.language ? "language" : "");
+  };
+  for (const char* provider : {"openai", "azure", "vllm", "openrouter"})
+    EXPECT_EQ(support(provider), "speakers known chunking language") << provider;
+  EXPECT_EQ(support("mistral"), "speakers ");
+  for (const char* provider : {"groq", "xai", "anthropic", "gemini", "mock"})
+    EXPECT_EQ(support(provider), "language") << provider;
+}
+
+TEST(TranscriptionWire, SpeakersAreReadUnderEitherName) {
+  const auto transcript = transcription_reply(
+      target_of("openai", "gpt-4o-transcribe-diarize"),
+      R"({"task":"transcribe","duration":3.5,"text":"Hello. Hi. Yes.","segments":[)"
+      R"({"type":"transcript.text.segment","id":"seg_0","start":0,"end":1.5,"text":"Hello.","speaker":"agent"},)"
+      R"({"type":"transcription_segment","start":1.5,"end":2,"text":"Hi.","speaker_id":"speaker_1"},)"
+      R"({"id":"seg_2","start":2,"end":3,"text":"Yes.","speaker":null}]})");
+  ASSERT_TRUE(transcript);
+  ASSERT_EQ(transcript->segments.size(), 3u);
+  EXPECT_EQ(transcript->segments[0].speaker, "agent");
+  EXPECT_EQ(transcript->segments[1].speaker, "speaker_1");
+  EXPECT_EQ(transcript->segments[2].speaker, "");
+}
+
 // "segments words"
 std::string requested_times(const std::string& provider, const std::string& model,
                             std::string_view language = {}) {
@@ -100,6 +181,7 @@ TEST(TranscriptionWire, ModelsWithTimesAreKnownBeforeTheRequest) {
   EXPECT_EQ(requested_times("openai", "whisper-1", "de"), "segments words");
   EXPECT_EQ(requested_times("vllm", "ears"), "segments words");
   EXPECT_EQ(requested_times("openai", "gpt-4o-transcribe"), "");
+  EXPECT_EQ(requested_times("openai", "gpt-4o-transcribe-diarize"), "segments");
   EXPECT_EQ(requested_times("mistral", "voxtral-mini-latest"), "segments");
   EXPECT_EQ(requested_times("mistral", "voxtral-mini-latest", "de"), "");
   TranscriptionCall order = order_of();

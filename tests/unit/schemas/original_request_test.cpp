@@ -171,6 +171,12 @@ TEST(OriginalRecordings, AreFormsWithoutTheirFile) {
             Json::parse(R"({"model":"whisper-1","language":"en","temperature":0.5,)"
                         R"("response_format":"verbose_json","timestamp_granularities[]":["word"]})"));
   EXPECT_EQ(told.left_out, Places{"file"});
+  spec.speakers = {
+      .chunking = ChunkingStrategy{}, .names = {"agent"}, .references = {"data:audio/wav;base64,UklG"}};
+  const OriginalRequest named = asked(Kind::kStt, to_json(spec), true);
+  EXPECT_EQ(named.body["chunking_strategy"], "auto");
+  EXPECT_EQ(named.body["known_speaker_names[]"], Json::array({"agent"}));
+  EXPECT_EQ(named.left_out, (Places{"file", "known_speaker_references[]"}));
   spec.style.translate = true;
   EXPECT_EQ(asked(Kind::kStt, to_json(spec)).path, "/v1/audio/translations");
 }

@@ -179,12 +179,61 @@ TEST(SpokenPieces, ComeBackAsTheyWereWritten) {
   EXPECT_FALSE(piece_from_json("[]").has_value());
 }
 
+// "Hello." by A, "<Hi> & bye." by "R&D", a segment without a speaker.
+Transcript of_two_speakers() {
+  Transcript out{"english", 4.25, "Hello. <Hi> & bye. Yes.", {}, {}};
+  out.segments = {segment(0, 1.5, " Hello."), segment(1.5, 3, "<Hi> & bye."), segment(3, 4, "Yes.")};
+  out.segments[0].speaker = "A";
+  out.segments[1].speaker = "R&D";
+  return out;
+}
+
+TEST(TranscriptSpeakers, AreInADiarizedReply) {
+  const Transcript transcript = of_two_speakers();
+  const Json reply = Json::parse(render(transcript, {.form = TranscriptFormat::kDiarizedJson}, "m"));
+  EXPECT_EQ(reply["task"], "transcribe");
+  EXPECT_EQ(reply["duration"], 4.25);
+  EXPECT_EQ(reply["text"], transcript.text);
+  EXPECT_EQ(reply["usage"], Json::parse(R"({"type":"duration","seconds":5})"));
+  ASSERT_EQ(reply["segments"].size(), 3u);
+  EXPECT_EQ(reply["segments"][1],
+            Json::parse(R"({"type":"transcript.text.segment","id":"seg_1","start":1.5,"end":3.0,)"
+                        R"("text":"<Hi> & bye.","speaker":"R&D"})"));
+  EXPECT_EQ(reply["segments"][2]["speaker"], "");
+  EXPECT_EQ(Json::parse(diarized_segment(transcript.segments[1], 1)), reply["segments"][1]);
+  EXPECT_EQ(content_type(TranscriptFormat::kDiarizedJson), "application/json");
+}
+
+TEST(TranscriptSpeakers, AreNamedInSubtitles) {
+  EXPECT_EQ(render(of_two_speakers(), {.form = TranscriptFormat::kSrt}),
+            "1\n00:00:00,000 --> 00:00:01,500\nA: Hello.\n\n"
+            "2\n00:00:01,500 --> 00:00:03,000\nR&D: <Hi> & bye.\n\n"
+            "3\n00:00:03,000 --> 00:00:04,000\nYes.\n\n");
+  EXPECT_EQ(render(of_two_speakers(), {.form = TranscriptFormat::kVtt}),
+            "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\n<v A>Hello.\n\n"
+            "00:00:01.500 --> 00:00:03.000\n<v R&amp;D>&lt;Hi&gt; &amp; bye.\n\n"
+            "00:00:03.000 --> 00:00:04.000\nYes.\n\n");
+}
+
+TEST(TranscriptSpeakers, AreStoredWithTheirSegments) {
+  const TranscriptStyle style{.form = TranscriptFormat::kDiarizedJson};
+  const auto stored = stored_transcript(to_json(of_two_speakers(), style));
+  ASSERT_TRUE(stored.has_value());
+  EXPECT_EQ(stored->style.form, TranscriptFormat::kDiarizedJson);
+  EXPECT_EQ(stored->transcript.segments[1].speaker, "R&D");
+  const auto piece = piece_from_json(to_json(TranscriptPiece{of_two_speakers().segments, {}, std::nullopt}));
+  ASSERT_TRUE(piece.has_value());
+  EXPECT_EQ(piece->segments[0].speaker, "A");
+  EXPECT_TRUE(has_speakers(join({*piece}, "", std::nullopt)));
+  EXPECT_FALSE(has_speakers(two_lines()));
+}
+
 TEST(TranscriptForms, NamesRoundTrip) {
   for (const TranscriptFormat form :
        {TranscriptFormat::kJson, TranscriptFormat::kText, TranscriptFormat::kSrt, TranscriptFormat::kVtt,
-        TranscriptFormat::kVerboseJson})
+        TranscriptFormat::kVerboseJson, TranscriptFormat::kDiarizedJson})
     EXPECT_EQ(transcript_format_named(name(form)), form);
-  EXPECT_FALSE(transcript_format_named("diarized_json"));
+  EXPECT_FALSE(transcript_format_named("docx"));
 }
 
 }  // namespace

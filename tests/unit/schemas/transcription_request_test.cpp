@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "platform/base/base64.h"
+
 namespace millrace::schemas::transcription_request_test {
 namespace {
 
@@ -206,7 +208,149 @@ TEST(TranscriptionRequests, WhatIsNotSentToTheModelIsReported) {
             "prompt, temperature, speed");
   EXPECT_EQ(dropped(local({{"temperature", "0"}})), "");
   EXPECT_EQ(dropped(far({{"prompt", "x"}, {"include[]", "logprobs"}, {"chunking_strategy", "auto"}})),
-            "include, chunking_strategy");
+            "include");
+}
+
+TEST(TranscriptionRequests, ACutIsAutoOrHasTheMembersOfVoiceDetection) {
+  const auto cut = [](const QueryPairs& fields) {
+    const Parsed parsed = far(fields);
+    std::string out = parsed ? "" : problems(parsed);
+    if (!parsed || !parsed->spec.speakers.chunking) return out;
+    for (const auto& [name, value] : form_fields(*parsed->spec.speakers.chunking))
+      out += name + "=" + value + " ";
+    return out;
+  };
+  EXPECT_EQ(cut({}), "");
+  EXPECT_EQ(cut({{"chunking_strategy", "auto"}}), "chunking_strategy=auto ");
+  const std::string detailed =
+      "chunking_strategy[type]=server_vad chunking_strategy[prefix_padding_ms]=300 "
+      "chunking_strategy[silence_duration_ms]=200 chunking_strategy[threshold]=0.5 ";
+  EXPECT_EQ(cut({{"chunking_strategy[type]", "server_vad"},
+                 {"chunking_strategy[threshold]", "0.5"},
+                 {"chunking_strategy[prefix_padding_ms]", "300"},
+                 {"chunking_strategy[silence_duration_ms]", "200"}}),
+            detailed);
+  EXPECT_EQ(
+      cut({{"chunking_strategy",
+            R"({"type":"server_vad","threshold":0.5,"prefix_padding_ms":300,"silence_duration_ms":200})"}}),
+      detailed);
+  EXPECT_EQ(cut({{"chunking_strategy[type]", "server_vad"}}), "chunking_strategy[type]=server_vad ");
+}
+
+TEST(TranscriptionRequests, AWrongCutIsNamed) {
+  EXPECT_EQ(problems(far({{"chunking_strategy", "none"}})), "body.chunking_strategy literal_error");
+  EXPECT_EQ(problems(far({{"chunking_strategy", "[1]"}})), "body.chunking_strategy literal_error");
+  EXPECT_EQ(problems(far({{"chunking_strategy", "auto"}, {"chunking_strategy[type]", "server_vad"}})),
+            "body.chunking_strategy value_error");
+  EXPECT_EQ(problems(far({{"chunking_strategy[threshold]", "0.5"}})), "body.chunking_strategy.type missing");
+  EXPECT_EQ(problems(far({{"chunking_strategy[type]", "semantic_vad"},
+                          {"chunking_strategy[threshold]", "1.5"},
+                          {"chunking_strategy[prefix_padding_ms]", "-1"},
+                          {"chunking_strategy[silence_duration_ms]", "60001"}})),
+            "body.chunking_strategy.type literal_error; "
+            "body.chunking_strategy.prefix_padding_ms greater_than_equal; "
+            "body.chunking_strategy.silence_duration_ms less_than_equal; "
+            "body.chunking_strategy.threshold less_than_equal");
+  EXPECT_EQ(
+      problems(far({{"chunking_strategy[type]", "server_vad"}, {"chunking_strategy[threshold]", "loud"}})),
+      "body.chunking_strategy.threshold float_type");
+  EXPECT_EQ(dropped(far({{"chunking_strategy[type]", "server_vad"}, {"chunking_strategy[create]", "1"}})),
+            "chunking_strategy.create");
+}
+
+// A WAV file of silence, 8,000 bytes a second, as a data URI.
+std::string reference_of(double seconds) {
+  const auto le32 = [](std::uint32_t value) {
+    std::string out;
+    for (int i = 0; i < 4; ++i, value >>= 8) out += static_cast<char>(value & 0xffu);
+    return out;
+  };
+  const auto bytes = static_cast<std::uint32_t>(8000 * seconds);
+  const std::string format =
+      std::string("\x01\0\x01\0", 4) + le32(8000) + le32(8000) + std::string("\x01\0\x08\0", 4);
+  const std::string file = "RIFF" + le32(36 + bytes) + "WAVEfmt " + le32(16) + format + "data" + le32(bytes) +
+                           std::string(bytes, '\x80');
+  return "data:audio/wav;base64," + base::base64_encode(file);
+}
+
+TEST(TranscriptionRequests, KnownSpeakersHaveNamesAndRecordings) {
+  const Parsed parsed = far({{"known_speaker_names[]", "agent"},
+                             {"known_speaker_names[]", "Zo\xc3\xab"},
+                             {"known_speaker_references[]", reference_of(2)},
+                             {"known_speaker_references[]", reference_of(10)}});
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(parsed->spec.speakers.names, (std::vector<std::string>{"agent", "Zo\xc3\xab"}));
+  EXPECT_EQ(parsed->spec.speakers.references, (std::vector<std::string>{reference_of(2), reference_of(10)}));
+  EXPECT_EQ(dropped(parsed), "");
+}
+
+TEST(TranscriptionRequests, WrongKnownSpeakersAreNamed) {
+  const auto with = [](const std::string& reference) {
+    return problems(far({{"known_speaker_names[]", "a"}, {"known_speaker_references[]", reference}}));
+  };
+  EXPECT_EQ(with(reference_of(1.9)), "body.known_speaker_references.0 value_error");
+  EXPECT_EQ(with(reference_of(10.1)), "body.known_speaker_references.0 value_error");
+  EXPECT_EQ(with("a.wav"), "body.known_speaker_references.0 value_error");
+  EXPECT_EQ(with("data:audio/wav;base64,!!"), "body.known_speaker_references.0 value_error");
+  EXPECT_EQ(with("data:audio/wav;base64,aGVsbG8="), "body.known_speaker_references.0 value_error");
+  EXPECT_EQ(with(std::string(kSpeakerReferenceMax + 1, 'x')),
+            "body.known_speaker_references.0 string_too_long");
+  EXPECT_EQ(problems(far({{"known_speaker_names[]", "a"}})), "body.known_speaker_references value_error");
+  EXPECT_EQ(problems(far({{"known_speaker_references[]", reference_of(2)}})),
+            "body.known_speaker_references value_error");
+  QueryPairs many;
+  for (int i = 0; i < 5; ++i) many.emplace_back("known_speaker_names[]", "a");
+  EXPECT_EQ(problems(far(many)), "body.known_speaker_names too_long");
+  EXPECT_EQ(problems(far({{"known_speaker_names[]", std::string(129, 'x')}})),
+            "body.known_speaker_names.0 string_too_long");
+}
+
+TEST(TranscriptionRequests, TheSchemaHasTheBoundsOfSpeakers) {
+  const Json rows = json_schema(transcription_fields(TranscriptionTask::kTranscribe))["properties"];
+  for (const auto name : {kKnownSpeakerNames, kKnownSpeakerReferences})
+    EXPECT_EQ(rows[std::string(name)]["maxItems"], kKnownSpeakersMax);
+  EXPECT_EQ(rows["known_speaker_names"]["items"]["maxLength"], kSpeakerNameMax);
+  EXPECT_EQ(rows["known_speaker_references"]["items"]["maxLength"], kSpeakerReferenceMax);
+  const Json& vad = rows["chunking_strategy"]["anyOf"][1]["properties"];
+  for (const char* name : {"prefix_padding_ms", "silence_duration_ms"})
+    EXPECT_EQ(vad[name]["maximum"], kVadMillisecondsMax);
+}
+
+TEST(TranscriptionRequests, SpeakersNeedAModelThatTellsThemApart) {
+  const QueryPairs diarized{{"response_format", "diarized_json"}};
+  const Parsed own = local(diarized), other = far(diarized);
+  ASSERT_TRUE(own && other);
+  const auto refusal = no_speakers(*own, false);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->error.code, base::Code::kInvalidField);
+  EXPECT_NE(refusal->error.message.find("local engine"), std::string::npos) << refusal->error.message;
+  EXPECT_NE(refusal->error.message.find("gpt-4o-transcribe-diarize"), std::string::npos);
+  EXPECT_EQ(dotted(refusal->problems.front().loc, 1), "response_format");
+  EXPECT_FALSE(no_speakers(*own, true));
+  EXPECT_FALSE(no_speakers(*other, true));
+  const auto at_groq = no_speakers(*other, false);
+  ASSERT_TRUE(at_groq.has_value());
+  EXPECT_NE(at_groq->error.message.find("'groq/whisper-large-v3'"), std::string::npos);
+  EXPECT_FALSE(no_speakers(*local({}), false));
+  EXPECT_EQ(problems(far(diarized, TranscriptionTask::kTranslate)), "body.response_format literal_error");
+  EXPECT_EQ(dropped(far({{"response_format", "diarized_json"}, {"stream", "true"}})), "");
+}
+
+TEST(TranscriptionRequests, WhatAModelHasNotForSpeakersIsDropped) {
+  const auto left = [](const SpeakerSupport& support) {
+    Parsed parsed = far({{"response_format", "diarized_json"},
+                         {"language", "de"},
+                         {"chunking_strategy", "auto"},
+                         {"known_speaker_names[]", "a"},
+                         {"known_speaker_references[]", reference_of(3)}});
+    drop_unsupported_speakers(support, *parsed);
+    const SpeakerParameters& kept = parsed->spec.speakers;
+    return dropped(parsed) + "|" + (kept.chunking ? "chunking " : "") +
+           std::to_string(kept.names.size() + kept.references.size()) + parsed->spec.language;
+  };
+  EXPECT_EQ(left({.speakers = true, .known_speakers = true, .chunking = true}), "|chunking 2de");
+  EXPECT_EQ(left({.speakers = true, .language = false}),
+            "chunking_strategy, known_speaker_names, known_speaker_references, language|0");
 }
 
 TEST(TranscriptionRequests, TranslationsHaveFewerFields) {
@@ -270,6 +414,10 @@ TEST(TranscriptionSpecs, ComeBackAsTheyWereWritten) {
   spec.language = "de";
   spec.prompt = "x";
   spec.temperature = 0.5;
+  spec.speakers = {
+      .chunking = ChunkingStrategy{.server_vad = true, .silence_duration_ms = 5, .threshold = 0.25},
+      .names = {"agent"},
+      .references = {"data:audio/wav;base64,UklGRg=="}};
   spec.style = {.form = TranscriptFormat::kSrt, .translate = true, .segments = false, .words = true};
   spec.by_provider = true;
   spec.pieces = {{3, 1000, 61'000}, {4, 61'000, 90'000}};
@@ -278,6 +426,9 @@ TEST(TranscriptionSpecs, ComeBackAsTheyWereWritten) {
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(to_json(*read), to_json(spec));
   EXPECT_TRUE(read->is_share());
+  EXPECT_EQ(form_fields(*read->speakers.chunking), form_fields(*spec.speakers.chunking));
+  EXPECT_EQ(read->speakers.references, spec.speakers.references);
+  EXPECT_FALSE(transcription_spec_from_json(to_json(TranscriptionSpec()))->speakers.chunking.has_value());
   EXPECT_EQ(read->pieces[1].index, 4);
   EXPECT_EQ(read->pieces[1].end_ms, 90'000);
   EXPECT_FALSE(transcription_spec_from_json("{}").has_value());

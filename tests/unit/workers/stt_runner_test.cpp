@@ -37,7 +37,7 @@ TEST(SttRunner, AShortRecordingIsTranscribedInOneAttempt) {
 }
 
 TEST(SttRunner, ALongRecordingIsSharedOutEvenlyAndJoinedInOrder) {
-  SttFixture stt([](ScriptedListener& l) { l.pieces = 10; });
+  SttFixture stt([](ScriptedListener& l) { l.pieces = 10; }, {.range_pieces = 4});
   const auto job = stt.submit();
   ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   const auto [transcript, style] = stt.transcript(job);

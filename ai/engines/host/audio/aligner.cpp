@@ -23,6 +23,8 @@ constexpr const char* kAlignerDictionary = "/usr/share/pocketsphinx/model/en-us/
 constexpr const char* kSearch = "align";
 constexpr const char* kSilence = "<sil>";
 constexpr float kSilenceProbability = 0.1F;
+// Of a part of a word. The few are for a text of nothing but large numbers.
+constexpr std::size_t kReadingsMany = 64, kReadingsFew = 4;
 constexpr std::int64_t kPhoneFramesMin = 3;  // a phone has three states, each of a frame at least
 
 struct FreeAlignerConfig {
@@ -42,10 +44,11 @@ struct FreeText {
 // silence is used. Beams: with 1e-120, one right text in three finds no path in white noise of 5 dB.
 cmd_ln_t* aligner_settings() {
   constexpr const char* kBeam = "1e-200";
+  constexpr const char* kStatesPerFrame = "3000";
   return cmd_ln_init(nullptr, ps_args(), TRUE, "-hmm", kAlignerModel, "-dict", kAlignerDictionary,
                      "-remove_silence", "no", "-bestpath", "no", "-fsgusefiller", "no", "-lw", "1", "-wip",
-                     "1", "-beam", kBeam, "-pbeam", kBeam, "-wbeam", kBeam, "-maxhmmpf", "-1", "-compallsen",
-                     "yes", "-topn", "2", "-ds", "2", nullptr);
+                     "1", "-beam", kBeam, "-pbeam", kBeam, "-wbeam", kBeam, "-maxhmmpf", kStatesPerFrame,
+                     "-compallsen", "yes", "-topn", "2", "-ds", "2", nullptr);
 }
 
 base::Error cannot_align(const std::string& why) {
@@ -85,12 +88,14 @@ bool SpeechAligner::knows(const std::string& word) {
   return true;
 }
 
-WordGraph SpeechAligner::graph_of(std::span<const WrittenWord> words) {
+// Takes at most `readings_max` readings of a part.
+WordGraph SpeechAligner::graph_of(std::span<const WrittenWord> words, std::size_t readings_max) {
   WordGraph graph;
   for (std::size_t i = 0; i < words.size(); ++i) {
     for (const SpokenPart& part : words[i].parts) {
       std::vector<SpokenWords> readings;
       for (const SpokenWords& reading : part.readings) {
+        if (readings.size() == readings_max) break;
         const bool known = std::all_of(reading.begin(), reading.end(),
                                        [this](const std::string& word) { return knows(word); });
         if (known) readings.push_back(reading);
@@ -169,7 +174,8 @@ base::Result<std::vector<RecognisedWord>> SpeechAligner::align(std::span<const s
   }
   if (auto status = ready(); !status) return std::move(status.error());
   const std::vector<WrittenWord> written = written_words(text);
-  const WordGraph graph = graph_of(written);
+  WordGraph graph = graph_of(written, kReadingsMany);
+  if (graph.states > kAlignedStatesMax) graph = graph_of(written, kReadingsFew);
   if (graph.links.empty()) {
     std::vector<RecognisedWord> words;
     for (const WrittenWord& word : written) words.push_back({word.written, 0, 0, 0});

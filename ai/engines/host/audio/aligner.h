@@ -15,13 +15,13 @@ struct ps_decoder_s;
 namespace millrace::engines::host {
 
 inline constexpr std::size_t kAlignedTextBytesMax = 4096;  // three times the fastest speech in a piece
-inline constexpr int kAlignedStatesMax = 4000;             // of the grammar of a text
+inline constexpr int kAlignedStatesMax = 1000;             // of the grammar of a text
 inline constexpr std::size_t kAddedWordsMax = 10'000;      // unknown words that a decoder is taught
 
 // Finds when each word of a known English text is said in a piece of sound (forced alignment). A PocketSphinx
-// decoder without a language model, created for the first piece (0.1 s, 60 MB) and kept. Words that
+// decoder without a language model, created for the first piece (0.1 s, 45 MB) and kept. Words that
 // the dictionary does not have are pronounced by flite's letter-to-sound rules. Not thread-safe; blocks.
-// Costs 0.03 CPU seconds per second of sound.
+// Costs 0.03 CPU seconds per second of sound; a text at the limits 0.08, and 120 MB.
 class SpeechAligner {
  public:
   SpeechAligner() = default;
@@ -44,7 +44,7 @@ class SpeechAligner {
   base::Status ready();
   std::size_t phones_of(const std::string& word) const;
   bool knows(const std::string& word);
-  WordGraph graph_of(std::span<const WrittenWord> words);
+  WordGraph graph_of(std::span<const WrittenWord> words, std::size_t readings_max);
   std::int64_t frames_min(const WordGraph& graph) const;
   bool use(const WordGraph& graph);
   bool decode(std::span<const std::int16_t> samples);
