@@ -7,8 +7,8 @@ from recordings import errors
 ONES = "zero one two three four five six seven eight nine".split()
 TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-# Of the texts that the bench uses: abbreviations, and the other spelling of British words.
-SPELLINGS = {"mr": "mister", "neighbor": "neighbour", "neighbors": "neighbours", "gray": "grey"}
+# Of the texts that the bench uses: an abbreviation, and American and British spelling.
+SPELLINGS = {"mr": "mister", "meters": "metres", "neighbor": "neighbour", "neighbors": "neighbours"}
 
 
 def _with_digits(tokens):

@@ -19,6 +19,7 @@ from word_errors import word_errors, words
         ("twenty-five, thirty", "25 30"),
         ("Her neighbors’ hay", "her neighbors' hay"),
         ("the old neighbors", "The old neighbours"),
+        ("ten metres", "10 meters"),
     ],
 )
 def test_spellings_of_the_same_words_are_equal(one, other):
