@@ -82,6 +82,7 @@ class Session {
       case Request::Kind::kListen:
         return inspect_recording(request.piece_ms_max);
       case Request::Kind::kOpenModel:
+        model_files_.clear();  // frees copies that no other process has
         return library_.open(request.layout);
       case Request::Kind::kModelFile:
         return add_model_file(request);

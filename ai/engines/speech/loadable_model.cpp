@@ -1,5 +1,7 @@
 #include "ai/engines/speech/loadable_model.h"
 
+#include <algorithm>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -18,6 +20,19 @@ base::Result<base::Fd> copy_of(const std::string& path) {
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return base::error(base::Code::kInternal, "the model's file " + path + " cannot be read");
   return process::memory_copy(file.get(), static_cast<std::uint64_t>(status.st_size));
+}
+
+}  // namespace
+
+namespace {
+
+// A child that was taken over could have changed the mode of the copies that it shares with others.
+bool are_readable(const LoadableModel::Copies& copies) {
+  return std::all_of(copies.begin(), copies.end(), [](const base::Fd& copy) {
+    struct stat status {};
+    constexpr mode_t kAll = S_IRUSR | S_IRGRP | S_IROTH;
+    return ::fstat(copy.get(), &status) == 0 && (status.st_mode & kAll) == kAll;
+  });
 }
 
 }  // namespace
@@ -50,7 +65,7 @@ base::Status LoadableModel::check_contents() const {
 
 base::Result<std::shared_ptr<const LoadableModel::Copies>> LoadableModel::copies() const {
   const std::lock_guard lock(mutex_);
-  if (auto made = copies_.lock()) return made;
+  if (auto made = copies_.lock(); made && are_readable(*made)) return made;
   if (auto good = check(); !good) return std::move(good.error());
   auto copies = std::make_shared<Copies>();
   for (const SpeechFile& file : files_) {

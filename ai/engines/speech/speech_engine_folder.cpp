@@ -13,6 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+#ifdef MILLRACE_HAS_SPEECH_ENGINE
+constexpr bool kIsCompiledFor = true;
+#else
+constexpr bool kIsCompiledFor = false;
+#endif
 constexpr const char* kAdvice = "; run scripts/setup to fetch it, or install the package again";
 
 base::Error engine_missing(const std::string& what) {
@@ -70,6 +75,10 @@ std::string find_speech_engine(const std::string& program_folder) {
 }
 
 base::Result<std::vector<SpeechFile>> speech_library(const std::string& folder) {
+  if (!kIsCompiledFor)
+    return base::error(base::Code::kInternal,
+                       "this program was compiled without the speech engine; run scripts/setup, then "
+                       "scripts/build");
   if (folder.empty())
     return base::error(base::Code::kInternal, std::string("the speech engine is not installed") + kAdvice);
   std::error_code failed;
