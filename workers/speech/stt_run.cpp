@@ -96,9 +96,12 @@ void SttRun::inspected(base::Result<engines::RecordingInfo> info) {
   start_transcription(info->pieces);
 }
 
-// Speech needs a sixth of its length, noise more.
+// Speech needs half of its length; speech that is too fast to be understood, which is read up to three times,
+// needs 2.3 times its length.
 void SttRun::limit_time(std::int64_t recording_ms) {
-  limit_engine_time(options_.engine_time + std::chrono::milliseconds(recording_ms), task_.engine_time);
+  constexpr int kTimesLength = 3;
+  limit_engine_time(options_.engine_time + kTimesLength * std::chrono::milliseconds(recording_ms),
+                    task_.engine_time);
 }
 
 double SttRun::part_price(int piece) const {

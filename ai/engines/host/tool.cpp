@@ -233,7 +233,7 @@ std::optional<CopyRun> run_apart(milliseconds cpu, std::size_t bytes_max,
   int status = 0;
   rusage used{};
   if (copy < 0 || ::wait4(copy, &status, 0, &used) != copy) end_like_the_killed();
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) end_like_the_killed();
+  run.was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   run.is_whole = WIFEXITED(status) && WEXITSTATUS(status) == kWorkDone;
   run.exceeded_time = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
   run.cpu = milliseconds(1'000 * (used.ru_utime.tv_sec + used.ru_stime.tv_sec) +

@@ -55,12 +55,13 @@ struct CopyRun {
   std::string errors;          // to stderr
   bool is_whole = false;       // it ended by itself, when its work was done
   bool exceeded_time = false;  // of the processor
+  bool was_killed = false;     // by SIGKILL: the host is short of memory
   std::chrono::milliseconds cpu{0};
 };
 
 // Runs `work`, which uses a library that can end the process, in a copy of this process. `bytes_max`: of
 // `output` and of `errors`; more is dropped. nullopt: no descriptor is left. Does not return when the copy
-// cannot be started or is killed (Tools::capture).
+// cannot be started.
 std::optional<CopyRun> run_apart(std::chrono::milliseconds cpu, std::size_t bytes_max,
                                  const std::function<void(int to)>& work);
 

@@ -1,5 +1,7 @@
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "ai/engines/speech/speech_engine_folder.h"
 #include "platform/process/child.h"
@@ -236,6 +238,46 @@ TEST_F(SpeechModelFaults, AModelThatNeedsMoreMemoryThanItMayHaveFailsInsteadOfWr
   const base::Error error = failure();
   EXPECT_EQ(error.code, Code::kOutOfMemory);
   EXPECT_TRUE(has(error.message, "(256 MiB): raise stt.memory")) << error.message;
+  expect_that_the_child_works();
+}
+
+// The copy of the engine process that recognises a piece; -1: there is none now.
+pid_t recognising_copy() {
+  const pid_t engine = testing::engine_child_of_this_process();
+  if (engine < 0) return -1;
+  std::ifstream children("/proc/" + std::to_string(engine) + "/task/" + std::to_string(engine) + "/children");
+  for (pid_t child = 0; children >> child;) {
+    std::string name;
+    std::ifstream("/proc/" + std::to_string(child) + "/comm") >> name;
+    if (name == "millrace-engine") return child;
+  }
+  return -1;
+}
+
+TEST_F(SpeechModelFaults, AMachineShortOfMemoryIsNotTheRecordingsFault) {
+  auto options = testing::engine_options();
+  options.in_background = false;
+  make(options);
+  how_ = {*loadable_model(folder(), moonshine_model(folder())), {.language = "en"}};
+  const std::string noise = testing::generated(spawner_, "anoisesrc=r=16000:d=20", "wav");
+  TranscriptionRun run;
+  ASSERT_TRUE(
+      transcriber_->transcribe(*recording_of(noise), how_, {{0, 0, 20'000}}, run.on_piece(), run.on_end()));
+  pid_t copy = -1;
+  const auto until = std::chrono::steady_clock::now() + testing::kCallTimeLimit;
+  // The second process of that name: the first only tries the library.
+  for (pid_t first = -1; copy < 0 && std::chrono::steady_clock::now() < until;) {
+    const pid_t now = recognising_copy();
+    if (first < 0) first = now;
+    if (now > 0 && now != first) copy = now;
+    std::this_thread::yield();
+  }
+  ASSERT_EQ(::kill(copy, SIGKILL), 0);  // as the kernel does
+  const EngineResult end = run.wait_end();
+  ASSERT_EQ(end.kind, EngineResult::Kind::kFailed);
+  EXPECT_EQ(end.error->code, Code::kOverloaded) << "the job waits, and uses up no attempt";
+  EXPECT_TRUE(has(end.error->message, "short of memory")) << end.error->message;
+  EXPECT_TRUE(run.pieces.empty());
   expect_that_the_child_works();
 }
 

@@ -58,6 +58,23 @@ TEST_F(SpeechModelTest, SilenceAndNoiseHaveNoText) {
   EXPECT_EQ(reported_in(testing::generated(spawner_, "anullsrc=r=16000:cl=mono", "flac", {"-t", "8"})), "");
 }
 
+TEST_F(SpeechModelTest, ASentenceBetweenLongSilencesIsRecognisedWhereItIs) {
+  make();
+  const std::string samples = testing::samples_of(spoken(spawner_, "Please close the window."));
+  const std::string wav =
+      testing::wav_of(testing::silent_samples(9) + samples + testing::silent_samples(9), 24'000, 1);
+  const auto info = inspect(wav);
+  ASSERT_TRUE(info) << info.error().message;
+  TranscriptionRun run;
+  ASSERT_TRUE(transcriber_->transcribe(*recording_of(wav), how_, info->pieces, run.on_piece(), run.on_end()));
+  ASSERT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
+  const schemas::TranscriptPiece& piece = run.pieces.at(0);
+  EXPECT_EQ(schemas::text_of(piece), "Please close the window.");
+  ASSERT_EQ(piece.segments.size(), 1U);
+  EXPECT_NEAR(piece.segments.front().start, 9.2, 0.3);
+  EXPECT_LT(piece.segments.front().end, 9.1 + static_cast<double>(samples.size()) / 48'000);
+}
+
 TEST_F(SpeechModelTest, OneChildServesBothRecognisers) {
   auto options = testing::engine_options();
   options.children = 1;

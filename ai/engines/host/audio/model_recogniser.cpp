@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "ai/engines/host/audio/long_pauses.h"
 #include "ai/engines/host/audio/loudness.h"
 #include "ai/engines/host/audio/text_doubts.h"
 
@@ -124,9 +125,18 @@ schemas::TranscriptPiece ModelRecogniser::joined(const PieceSound& sound, const 
 }
 
 base::Result<schemas::TranscriptPiece> ModelRecogniser::recognise(const PieceSound& sound) {
+  const ShortenedSound shortened(sound.samples, sound.levels);
+  const PieceSound without_pauses{shortened.samples(), shortened.levels(), sound.start_ms};
   std::vector<Part> parts;
-  const auto frames = static_cast<std::int64_t>(sound.levels.size());
-  if (auto status = read(sound, 0, frames, kCutsMax, parts); !status) return std::move(status.error());
+  const auto frames = static_cast<std::int64_t>(without_pauses.levels.size());
+  if (auto status = read(without_pauses, 0, frames, kCutsMax, parts); !status)
+    return std::move(status.error());
+  for (Part& part : parts) {
+    for (RecognisedWord& word : part.words) {
+      word.start = shortened.frame_before(word.start);
+      word.end = std::max(word.start, shortened.frame_before(word.end - 1) + 1);
+    }
+  }
   return joined(sound, parts);
 }
 

@@ -275,6 +275,10 @@ base::Result<CopyRun> SpeechLibrary::in_copy(const std::function<void(int to)>& 
   auto run = run_apart(cpu_left(), kOutputMax, work);
   if (!run) return base::error(Code::kOverloaded, "no file descriptor is left for a pipe: raise `ulimit -n`");
   if (run->exceeded_time) ::raise(SIGXCPU);
+  if (run->was_killed)
+    return base::error(Code::kOverloaded,
+                       "the machine is short of memory for the speech model: give it more, "
+                       "or fewer slots for stt");
   spend_cpu(run->cpu);
   return *std::move(run);
 }

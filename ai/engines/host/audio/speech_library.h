@@ -36,8 +36,9 @@ class SpeechLibrary {
 
   // `samples`: 16 kHz, mono. kInternal: the library or the model cannot be loaded, or the library is not of
   // kSpeechEngineVersion; the message says which. kPieceFailed: the library could not decode the piece.
-  // kOutOfMemory: it needs more memory than RLIMIT_DATA allows. `details` of an error: the library's own
-  // messages. The processor time counts against RLIMIT_CPU of this process.
+  // kOverloaded: the kernel has killed the copy, because the machine is short of memory. kOutOfMemory: it
+  // needs more memory than RLIMIT_DATA allows. `details` of an error: the library's own messages. The
+  // processor time counts against RLIMIT_CPU of this process.
   base::Result<RecognisedText> recognise(std::span<const std::int16_t> samples,
                                          const SpeechTaskOptions& options);
 
