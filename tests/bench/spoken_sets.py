@@ -19,7 +19,7 @@ CARDS_SAID = ["ten of clubs", "four queen of clubs", "seven of clubs", "five fiv
 RAW_SAID = {"goforward.raw": "go forward ten meters", "tidigits/dhd.2934z.raw": "two nine three four zero"}
 CUT_S = (5.0, 28.0)  # the lengths of the cuts of synthetic speech
 CUT_PAD_S = 0.15  # of silence around a cut
-LINE_NOISE = 655  # amplitude of the white noise of the bad line: 2 %
+LINE_NOISE, STRONG_NOISE = 262, 655  # amplitude of the white noise of a bad line: 0.8 and 2 % of the full scale
 HOUR_S = 3600
 HOUR_PAUSE_S = (0.3, 1.8)
 HOUR_NOISE = (2, 120)  # amplitude, from one clip to the next
@@ -65,11 +65,11 @@ def _ffmpeg(sound, *options):
     return subprocess.run(command, input=sound, capture_output=True, timeout=600, check=True).stdout
 
 
-def through_bad_line(samples, rng):
+def through_bad_line(samples, amplitude, rng):
     """8 kHz, GSM full rate, then white noise."""
     pcm = ["-f", "s16le", "-ar", str(RATE), "-ac", "1"]
     coded = _ffmpeg(samples, *pcm, "-i", "-", "-ar", "8000", "-c:a", "libgsm", "-f", "gsm")
-    return with_noise(_ffmpeg(coded, "-f", "gsm", "-i", "-", *pcm), LINE_NOISE, rng)
+    return with_noise(_ffmpeg(coded, "-f", "gsm", "-i", "-", *pcm), amplitude, rng)
 
 
 def as_mp3(samples):
@@ -131,15 +131,18 @@ def stories(folder):
 
 
 def recording_sets(folder, spoken, passes):
-    """The four kinds. `passes`: how often each of `spoken` is cut, at other lengths each time."""
+    """The kinds. `passes`: how often each of `spoken` is cut, at other lengths each time."""
     real, rng = real_clips(), random.Random(SEED)
-    story = spoken[0]
-    bad = [(through_bad_line(samples, rng), text) for samples, text in [*real, (story.samples, STORY)]]
+
+    def over_line(amplitude):
+        return [(through_bad_line(samples, amplitude, rng), text) for samples, text in [*real, (spoken[0].samples, STORY)]]
+
     cuts = [cut for _ in range(passes) for story in spoken for cut in story.cuts(rng)]
     return {
         "real": RecordingSet(folder, "real", real),
         "long": RecordingSet(folder, "long", [joined(chapters(), 6, 1.0)]),
-        "bad": RecordingSet(folder, "bad", bad),
+        "bad": RecordingSet(folder, "bad", over_line(LINE_NOISE)),
+        "worse": RecordingSet(folder, "worse", over_line(STRONG_NOISE)),
         "synthetic": RecordingSet(folder, "synthetic", cuts),
     }
 
