@@ -15,6 +15,7 @@ namespace millrace::engines::host {
 void SpeechLibrary::open(SpeechModelLayout layout) {
   files_.clear();
   layout_ = layout;
+  ++generation_;
 }
 
 void SpeechLibrary::add_file(const std::string& role, std::string path) { files_[role] = std::move(path); }
@@ -92,7 +93,13 @@ base::Status SpeechLibrary::load_library() {
     return not_loaded("sherpa-onnx has version " + version + ", this program needs " +
                       std::string(kSpeechEngineVersion));
   functions_ = std::move(functions);
+  handle_ = library;
   return {};
+}
+
+base::Result<void*> SpeechLibrary::handle() {
+  if (auto loaded = load_library(); !loaded) return std::move(loaded.error());
+  return handle_;
 }
 
 namespace {
@@ -137,6 +144,8 @@ base::Result<SpeechLibrary::Model> SpeechLibrary::load_model(const SpeechTaskOpt
     case SpeechModelLayout::kNemoCtc:
       model.nemo_ctc.model = file("model");
       break;
+    case SpeechModelLayout::kVoice:
+      return base::error(Code::kInternal, "the model is a voice: it cannot transcribe");
   }
   Model loaded{{functions_->create(&settings), functions_->destroy}};
   if (loaded.recogniser) return loaded;
@@ -171,12 +180,22 @@ struct SpeechLibrary::Model {};
 SpeechLibrary::SpeechLibrary() = default;
 SpeechLibrary::~SpeechLibrary() = default;
 
-base::Result<RecognisedText> SpeechLibrary::recognise(std::span<const std::int16_t>,
-                                                      const SpeechTaskOptions&) {
+namespace {
+
+base::Error no_engine() {
   return base::error(base::Code::kInternal,
                      "millrace-engine was built without the speech engine: run scripts/setup, then "
                      "scripts/build");
 }
+
+}  // namespace
+
+base::Result<RecognisedText> SpeechLibrary::recognise(std::span<const std::int16_t>,
+                                                      const SpeechTaskOptions&) {
+  return no_engine();
+}
+
+base::Result<void*> SpeechLibrary::handle() { return no_engine(); }
 
 #endif
 

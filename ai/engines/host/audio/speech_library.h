@@ -16,9 +16,9 @@ struct RecognisedText {
   std::string language;  // as the model names it; empty: it does not
 };
 
-// The model that transcribes, in sherpa-onnx. The library is loaded for the first piece and kept. The model
-// is loaded for each piece (0.4 s) and freed after it: otherwise the runtime keeps twice the memory of the
-// longest piece. One thread. Not thread-safe.
+// The model that transcribes or speaks (ModelVoice), in sherpa-onnx. The library is loaded for the first
+// piece and kept. The model that transcribes is loaded for each piece (0.4 s) and freed after it: otherwise
+// the runtime keeps twice the memory of the longest piece. One thread. Not thread-safe.
 class SpeechLibrary {
  public:
   SpeechLibrary();
@@ -31,6 +31,13 @@ class SpeechLibrary {
   // `role`: as in SpeechFile. The file at `path`; it must have the ending that its format demands.
   void add_file(const std::string& role, std::string path);
 
+  // How often `open` was called: changes with the model.
+  std::uint64_t generation() const { return generation_; }
+  // Empty: the current model has no such file.
+  const char* file(const char* role) const;
+  // The loaded library, for dlsym. kInternal: as for `recognise`.
+  base::Result<void*> handle();
+
   // `samples`: 16 kHz, mono. kInternal: the library or the model cannot be loaded, or the library is not of
   // kSpeechEngineVersion; the message says which. kPieceFailed: the library could not decode the piece.
   base::Result<RecognisedText> recognise(std::span<const std::int16_t> samples,
@@ -41,11 +48,12 @@ class SpeechLibrary {
   struct Model;
   base::Status load_library();
   base::Result<Model> load_model(const SpeechTaskOptions& options) const;
-  const char* file(const char* role) const;
 
   SpeechModelLayout layout_ = SpeechModelLayout::kMoonshineMerged;
+  std::uint64_t generation_ = 0;
   std::map<std::string, std::string, std::less<>> files_;  // by role
   std::unique_ptr<Functions> functions_;                   // after the library is loaded
+  void* handle_ = nullptr;                                 // the same
 };
 
 }  // namespace millrace::engines::host
