@@ -35,6 +35,15 @@ constexpr float kNoiseScale = 0.667F, kDurationNoiseScale = 0.8F;
 constexpr int kPauseSamples = kSpeechRate / 5;         // between sentences
 constexpr std::size_t kVoiceChunk = kSpeechRate / 10;  // samples per write to the encoder
 
+// The memory for a sentence grows with the length of its sound: 300 characters at a quarter of the speed take
+// 800 MB with a voice of medium quality.
+constexpr double kVoiceSentenceMax = 200, kVoiceSentenceMin = 50;
+
+std::size_t sentence_max(double speed) {
+  return static_cast<std::size_t>(kVoiceSentenceMin +
+                                  (kVoiceSentenceMax - kVoiceSentenceMin) * std::min(1.0, speed));
+}
+
 using TokenSet = std::set<char32_t>;
 
 base::Error voice_not_loaded(const std::string& what) {
@@ -196,8 +205,8 @@ base::Status ModelVoice::speak(const std::u32string& phonemes, const SpeechTask&
 base::Status ModelVoice::synthesise(const SpeechTask& task, const SynthesisCallbacks& sink) {
   sink.sentence();
   if (auto loaded = load(); !loaded) return loaded;
-  const auto sentences =
-      phonemes_of(task.text, voice_->lexicon ? &*voice_->lexicon : nullptr, task.is_english);
+  const auto sentences = phonemes_of(task.text, voice_->lexicon ? &*voice_->lexicon : nullptr,
+                                     task.is_english, sentence_max(task.speed));
   if (!sentences) return sentences.error();
   auto encoder = make_encoder(task.encoding, sink.audio);
   if (!encoder) return std::move(encoder.error());

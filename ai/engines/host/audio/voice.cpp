@@ -21,7 +21,6 @@ cst_voice* register_cmu_us_kal16(const char* folder);
 namespace millrace::engines::host {
 namespace {
 
-constexpr std::size_t kSentenceMax = 300;
 constexpr std::size_t kFirstMax = 120;
 constexpr std::size_t kFirstShort = 60;  // if the first sentence is longer, it is cut at its first comma
 constexpr std::size_t kCutMin = 20;      // minimum length of a piece that is cut at a comma
@@ -140,10 +139,10 @@ std::string plain_text(std::string_view utf8) {
   return text;
 }
 
-std::vector<std::string> sentences_of(std::string_view plain) {
+std::vector<std::string> sentences_of(std::string_view plain, std::size_t length_max) {
   std::vector<std::string> sentences;
   while (!plain.empty()) {
-    const std::size_t most = sentences.empty() ? kFirstMax : kSentenceMax;
+    const std::size_t most = sentences.empty() ? std::min(kFirstMax, length_max) : length_max;
     std::size_t end = sentence_end(plain, 0);
     if (sentences.empty() && end > kFirstShort) end = std::min(end, first_comma(plain.substr(0, end)));
     if (end > most) end = cut_of(plain, most);

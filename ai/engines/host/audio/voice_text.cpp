@@ -32,12 +32,13 @@ std::u32string unknown_word(const std::string&) { return {}; }
 
 }  // namespace
 
-base::Result<Phonemes> phonemes_of(std::string_view text, const Lexicon* lexicon, bool is_english) {
+base::Result<Phonemes> phonemes_of(std::string_view text, const Lexicon* lexicon, bool is_english,
+                                   std::size_t length_max) {
   const std::string spoken = lexicon == nullptr ? plain_text(text) : std::string(text);
   if (spoken.size() > kSpokenCharactersMax) return spelt_out_too_long();
   Phonemes all;
   std::vector<std::string> missing;
-  for (const std::string& sentence : sentences_of(spoken)) {
+  for (const std::string& sentence : sentences_of(spoken, length_max)) {
     std::u32string phonemes =
         lexicon == nullptr ? english_phonemes(sentence)
                            : lexicon->phonemes(sentence, is_english ? english_word : unknown_word, missing);
