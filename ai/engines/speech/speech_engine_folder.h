@@ -22,7 +22,8 @@ std::string find_speech_engine(const std::string& program_folder);
 // what to do.
 base::Result<std::vector<SpeechFile>> speech_library(const std::string& folder);
 
-// `model` with the library. kInternal: as above, or its files are not complete.
+// `model` with the library. kInternal: as above, or its files are not complete or damaged
+// (LoadableModel::check).
 base::Result<LoadableModelPtr> loadable_model(const std::string& folder, const SpeechModel& model);
 
 // `voice` with the library, and what its files say of it. kInternal: as above.

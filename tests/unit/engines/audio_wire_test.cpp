@@ -34,6 +34,39 @@ TEST(AudioWire, RequestsSurviveTheRoundTrip) {
   EXPECT_EQ(back->size_bytes, 77U);
 }
 
+TEST(AudioWire, RequestsForAModelSurviveTheRoundTrip) {
+  Request request;
+  request.kind = Request::Kind::kOpenModel;
+  request.layout = SpeechModelLayout::kNemoCtc;
+  auto back = decode_request(encode(request));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->kind, Request::Kind::kOpenModel);
+  EXPECT_EQ(back->layout, SpeechModelLayout::kNemoCtc);
+  request.kind = Request::Kind::kModelFile;
+  request.role = "encoder";
+  request.path = "/models/encoder.ort";
+  request.file_is_sent = true;
+  back = decode_request(encode(request));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->role, "encoder");
+  EXPECT_EQ(back->path, "/models/encoder.ort");
+  EXPECT_TRUE(back->file_is_sent);
+  request.kind = Request::Kind::kListen;
+  request.piece_ms_max = kModelPieceMsMax;
+  back = decode_request(encode(request));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->piece_ms_max, kModelPieceMsMax);
+  request.kind = Request::Kind::kTranscribe;
+  request.with_model = true;
+  request.options = {"de", true};
+  back = decode_request(encode(request));
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(back->with_model);
+  EXPECT_EQ(back->options, request.options);
+  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":7})"));
+  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":-1})"));
+}
+
 TEST(AudioWire, TranscriptsSurviveTheRoundTrip) {
   Event event;
   event.kind = Event::Kind::kPiece;

@@ -30,19 +30,6 @@ class SpeechModelTest : public testing::TranscriberTest {
     if (!model) GTEST_SKIP() << model.error().message;
     how_.model = *model;
   }
-  // How the call ends that transcribes a second of speech with the engine of that folder.
-  std::string error_with(const fs::path& folder) {
-    const auto model = loadable_model(folder.string(), moonshine_model(folder.string()));
-    if (!model) return model.error().message;
-    how_.model = *model;
-    make();
-    TranscriptionRun run;
-    EXPECT_TRUE(transcriber_->transcribe(*recording_of(spoken(spawner_, "The mill turns.")), how_,
-                                         {{0, 0, 1'000}}, run.on_piece(), run.on_end()));
-    const EngineResult end = run.wait_end();
-    if (end.kind == EngineResult::Kind::kCrashed) return "crashed";
-    return end.error ? end.error->message : "no error";
-  }
 
   std::string folder_;
 };
