@@ -250,7 +250,8 @@ void check_engine(const Settings& settings, Report& report) {
   engines::EnginePool::Options options;
   options.jail = jail;
   options.jail.readable = SpeechModels(settings).folders();
-  for (const std::string& folder : VoiceModels(settings).folders()) options.jail.readable.push_back(folder);
+  const VoiceModels voices(settings);
+  for (const std::string& folder : voices.folders()) options.jail.readable.push_back(folder);
   options.jail.limits.memory_bytes =
       static_cast<std::uint64_t>(std::max(settings.stt_memory_bytes, settings.speech_memory_bytes));
   options.engine_path = engine_program();

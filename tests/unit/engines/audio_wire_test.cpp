@@ -63,7 +63,7 @@ TEST(AudioWire, RequestsForAModelSurviveTheRoundTrip) {
   ASSERT_TRUE(back);
   EXPECT_TRUE(back->with_model);
   EXPECT_EQ(back->options, request.options);
-  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":7})"));
+  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":8})"));
   EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":-1})"));
 }
 
