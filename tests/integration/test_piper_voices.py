@@ -106,7 +106,7 @@ def test_a_key_uses_it_only_if_its_list_has_it(gateway):
 
 
 def test_a_voice_that_cannot_be_used_is_an_error_and_the_log_says_why(gateway):
-    faults = {"gone": "gone cannot be read", "damaged": "line 1 of tokens.txt", "broken": "its model is damaged"}
+    faults = {"gone": "gone cannot be read", "damaged": "line 1 is not a token", "broken": "its model is damaged"}
     for model, why in faults.items():
         answer = error(speak(gateway, "Hello.", model=model), 500)
         assert f"the model '{model}' cannot be used on this gateway" in answer
