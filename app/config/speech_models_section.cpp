@@ -39,16 +39,11 @@ class SpeechModelReader {
  private:
   void read_name() {
     model_.name = map_.text("name").value_or("");
-    const auto further = schemas::default_transcription_names();
     if (!is_model_name(model_.name)) {
       map_.mistake("name",
                    "is the name that clients send, such as whisper-base: 1 to 200 characters, no spaces");
-    } else if (model_.name.starts_with(schemas::kOwnModelPrefix)) {
-      map_.mistake("name", "\"" + model_.name + "\" begins with " + std::string(schemas::kOwnModelPrefix) +
-                               ", which is for built-in models; choose another name");
-    } else if (std::ranges::find(further, model_.name) != further.end()) {
-      map_.mistake("name",
-                   "\"" + model_.name + "\" is another name of the default local model; choose another name");
+    } else if (const std::string taken = taken_speech_name(model_.name); !taken.empty()) {
+      map_.mistake("name", taken);
     }
   }
 
@@ -77,6 +72,16 @@ void check_new_name(const SpeechModelsSection& out, const engines::SpeechModel& 
 }
 
 }  // namespace
+
+std::string taken_speech_name(const std::string& name) {
+  const auto further = schemas::default_transcription_names();
+  if (name.starts_with(schemas::kOwnModelPrefix))
+    return "\"" + name + "\" begins with " + std::string(schemas::kOwnModelPrefix) +
+           ", which is for built-in models; choose another name";
+  if (std::ranges::find(further, name) != further.end())
+    return "\"" + name + "\" is another name of the default local model; choose another name";
+  return {};
+}
 
 std::optional<engines::SpeechModelFamily> read_speech_family(SectionMap& map) {
   const auto text = map.text("family");
