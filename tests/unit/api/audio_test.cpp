@@ -205,9 +205,10 @@ TEST_F(Audio, OnlyReferencesOfSpeakersMayBeLarge) {
   constexpr std::size_t kMax = schemas::kSpeakerReferenceMax;
   EXPECT_EQ(reply("known_speaker_references[]", kMax + 1, 1),
             "known_speaker_references[] String should have at most 1572864 bytes");
-  EXPECT_EQ(
-      reply("known_speaker_references", kMax, 3),
-      "known_speaker_references The fields of the form should have at most 4MiB together, without the file");
+  EXPECT_EQ(reply("known_speaker_references", kMax, 5),
+            "known_speaker_references The fields of the form should have at most 6400KiB together, without "
+            "the file");
+  EXPECT_NE(reply("known_speaker_references[]", kMax, 4).find("data URI"), std::string::npos);
   EXPECT_NE(reply("known_speaker_references[]", kMax, 1).find("data URI"), std::string::npos);
   EXPECT_EQ(reply("known_speaker_names[]", 70'000, 1),
             "known_speaker_names[] String should have at most 65536 bytes");
@@ -262,7 +263,7 @@ TEST_F(Audio, AKeyThatIsNewIsLookedUpAndItsRecordingTaken) {
 }
 
 TEST_F(Audio, ARecordingOfAnUnknownKeyIsNotBufferedWhole) {
-  start({.body_budget_bytes = kUploadMemoryMax, .unauthenticated_budget_bytes = kUploadMemoryMax});
+  start({.body_budget_bytes = kRecordingMemoryMax, .unauthenticated_budget_bytes = kRecordingMemoryMax});
   const Answer answer = transcribe(good_form(25u << 20), kAsync);
   ASSERT_EQ(answer.status, 202) << answer.body;
   EXPECT_EQ(store->blobs().read(*claimed().input)->size(), 25u << 20);
