@@ -78,6 +78,47 @@ TEST_F(Audio, AConfiguredModelIsALocalOne) {
   EXPECT_EQ(names, (std::vector<std::string>{"millrace/moonshine-en", "millrace/sphinx-en", "whisper-base"}));
 }
 
+TEST_F(Audio, WordTimesOfAnotherLanguageThanEnglishAreListed) {
+  start(with_whisper());
+  const auto form = [](const char* language) {
+    return FormText()
+        .file(wav_of(40))
+        .field("model", "whisper-base")
+        .field("language", language)
+        .field("response_format", "verbose_json")
+        .field("timestamp_granularities[]", "word");
+  };
+  const Answer german = transcribe(form("de"), kAsync);
+  EXPECT_EQ(german.status, 202) << german.body;
+  EXPECT_EQ(german.header("x-millrace-dropped-params"), "timestamp_granularities");
+  EXPECT_EQ(transcribe(form("de"), kAsync, "?strict=true").status, 400);
+  for (const char* may_be_english : {"en", ""})
+    EXPECT_EQ(transcribe(form(may_be_english), kAsync, "?strict=true").status, 202) << may_be_english;
+}
+
+TEST_F(Audio, ThePartialTranscriptHasTheRequestedLanguage) {
+  start(with_whisper());
+  const FormText form = FormText()
+                            .file(wav_of(40))
+                            .field("model", "whisper-base")
+                            .field("language", "de")
+                            .field("response_format", "verbose_json");
+  const std::string path = "/v1/jobs/" + transcribe(form, kAsync).header("x-millrace-job") + "/result";
+  part(claimed().lease, 0, piece_text("Die Mühle dreht sich."));
+  EXPECT_EQ(get(path + "?partial=true").json()["language"], "german");
+}
+
+TEST_F(Audio, AModelOfOneLanguageIsRememberedInItsJob) {
+  Options options;
+  options.transcription_models = schemas::LocalTranscriptionModels(
+      true, {{.name = "french", .display_name = "French", .languages = {"fr"}}});
+  start(options);
+  ASSERT_EQ(transcribe(FormText().file(wav_of(40)).field("model", "french"), kAsync).status, 202);
+  const auto spec = schemas::transcription_spec_from_json(claimed().spec);
+  EXPECT_EQ(spec->model_language, "fr");
+  EXPECT_EQ(spec->language, "");
+}
+
 TEST_F(Audio, AModelThatIsNotInstalledSaysHowToGetIt) {
   start();
   const Answer answer =

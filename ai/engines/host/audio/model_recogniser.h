@@ -35,11 +35,13 @@ class ModelRecogniser final : public PieceRecogniser {
     std::vector<RecognisedWord> words;
     bool is_timed = false;  // the words' times are measured; otherwise they are estimates
     bool is_doubted = false;
+    std::string language = {};  // as in Transcript, if the model detected it
   };
   base::Status read(const PieceSound& sound, std::int64_t first, std::int64_t last, int cuts_left,
                     std::vector<Part>& parts);
   base::Result<Part> part_of(const PieceSound& sound, std::int64_t first, std::int64_t last,
                              const RecognisedText& text);
+  static std::string language_of(const std::vector<Part>& parts);
   static schemas::TranscriptPiece joined(const PieceSound& sound, const std::vector<Part>& parts);
 
   SpeechLibrary& library_;
