@@ -37,7 +37,8 @@ struct EngineLimits {
   // CPU time of the child for one page, including decoding and preparation. It covers libraries that do not
   // check the time: the kernel ends the process.
   std::chrono::milliseconds child_cpu() const { return 2 * page_cpu; }
-  // CPU time for one piece of a recording of this length. Speech needs a sixth of it, noise more.
+  // CPU time for one piece of a recording of this length. Speech needs an eighth of it; a piece
+  // that is doubted and read three times needs up to two thirds.
   std::chrono::milliseconds piece_cpu(std::chrono::milliseconds length) const {
     return std::chrono::seconds(10) + 4 * length;
   }

@@ -23,6 +23,7 @@
 #include "app/config/settings.h"
 #include "bus/kafka/kafka_dispatch.h"
 #include "platform/base/bytes.h"
+#include "platform/base/memory_size.h"
 #include "platform/process/jail.h"
 #include "storage/admin/inspection.h"
 #include "storage/data_dir.h"
@@ -200,6 +201,20 @@ void report_transcription(const std::string& model, const base::Status& transcri
                     "other models are those of stt.models.");
 }
 
+void check_transcription_memory(const Settings& settings, Report& report) {
+  const int slots = settings.slots.at(schemas::Kind::kStt);
+  const std::int64_t each = transcription_bytes(settings.stt_memory_bytes);
+  const std::int64_t needed = (slots + settings.reserved_slots(schemas::Kind::kStt)) * each;
+  const std::int64_t memory = base::memory_size();
+  if (needed <= memory) return;
+  report.warn(
+      "memory",
+      std::to_string(slots) + " recordings at once need " + base::short_bytes(needed) + ", there are " +
+          base::short_bytes(memory),
+      "Set --slots stt=" + std::to_string(transcription_slots_max(memory, settings.stt_memory_bytes)) +
+          ", or stt.engine to none.");
+}
+
 // Speaks a sentence, and transcribes it with each local model.
 void check_speech(const Settings& settings, engines::EnginePool& children, Report& report) {
   const auto sentence = speak_sentence(children);
@@ -211,6 +226,7 @@ void check_speech(const Settings& settings, engines::EnginePool& children, Repor
   if (const base::Status usable = check_moonshine(settings); !usable)
     report.warn("stt", "millrace/sphinx-en is the default model: " + usable.error().message,
                 "With PocketSphinx one word in four is wrong; docs/audio.md.");
+  check_transcription_memory(settings, report);
   const SpeechModels models(settings);
   const schemas::LocalTranscriptionModels known = local_transcription_models(settings);
   for (const schemas::LocalTranscriptionModel& each : known.all()) {
@@ -231,7 +247,7 @@ void check_engine(const Settings& settings, Report& report) {
   if (!probe.usable) return;
   engines::EnginePool::Options options;
   options.jail = jail;
-  options.jail.readable = SpeechModels(settings).folders();
+  options.jail.readable = SpeechModels(settings).files();
   options.jail.limits.memory_bytes = static_cast<std::uint64_t>(settings.stt_memory_bytes);
   options.engine_path = engine_program();
   options.children = 1;

@@ -113,8 +113,11 @@ base::Status check_transcription(engines::EnginePool& children, const std::strin
       *recording, trial.how, {{0, 0, kTrialMs}},
       [heard](const engines::PieceOutcome& outcome) { *heard = outcome.piece; },
       [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
-  if (base::Status ended = outcome(ticket, ending->get_future()); !ended) return ended;
-  if (heard->error) return *heard->error;
+  const auto for_operator = [&trial](const base::Error& error) {
+    return base::error(error.code, engines::explained(error, trial.how));
+  };
+  if (base::Status ended = outcome(ticket, ending->get_future()); !ended) return for_operator(ended.error());
+  if (heard->error) return for_operator(*heard->error);
   const std::string text = schemas::text_of(*heard);
   if (!trial.knows_english || text.find(kTrialWord) != std::string::npos) return {};
   return base::error(base::Code::kInternal,

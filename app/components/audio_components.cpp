@@ -82,7 +82,7 @@ base::Result<std::unique_ptr<TranscriptionComponent>> TranscriptionComponent::op
   options.jail.unjailed = settings.ocr_unjailed;
   options.jail.limits.memory_bytes = static_cast<std::uint64_t>(settings.stt_memory_bytes);
   auto models = std::make_unique<SpeechModels>(settings);
-  options.jail.readable = models->folders();
+  options.jail.readable = models->files();
   if (const base::Status usable = check_moonshine(settings); !usable)
     base::log_warn("speech_engine_missing",
                    {{"reason", usable.error().message}, {"used", schemas::kSphinxModel}});

@@ -50,12 +50,14 @@ schemas::LocalTranscriptionModels local_transcription_models(const Settings& set
 }
 
 SpeechModels::SpeechModels(const Settings& settings) {
+  std::error_code failed;
   const std::string engine = speech_engine_folder(settings);
   const auto add = [&](const engines::SpeechModel& model) {
-    models_.emplace(model.name, recognition_with(engine, model));
-    folders_.push_back(model.path);
+    const auto [added, is_new] = models_.emplace(model.name, recognition_with(engine, model));
+    if (!is_new || !added->second) return;
+    for (const engines::SpeechFile& file : added->second->model->files())
+      files_.push_back(std::filesystem::weakly_canonical(file.path, failed).string());
   };
-  if (!engine.empty()) folders_.push_back(engine);
   add(engines::moonshine_model(engine));
   for (const engines::SpeechModel& model : settings.speech_models) add(model);
   models_.emplace(schemas::kSphinxModel, engines::Recognition());

@@ -27,12 +27,12 @@ class SpeechModels {
   // The recogniser of the model of that name. kModelNotFound: the host does not have it. kInternal: its
   // files, or those of the engine, are not complete.
   base::Result<engines::Recognition> find(const std::string& name) const;
-  // The folders that the engine's processes read.
-  const std::vector<std::string>& folders() const { return folders_; }
+  // The files that the engine's processes read: of the models that can be used, and of the library.
+  const std::vector<std::string>& files() const { return files_; }
 
  private:
   std::map<std::string, base::Result<engines::Recognition>, std::less<>> models_;
-  std::vector<std::string> folders_;
+  std::vector<std::string> files_;
 };
 
 }  // namespace millrace::app

@@ -46,8 +46,9 @@ std::string choose_file(const std::map<std::string, std::string>& flags,
 
 constexpr int kSlotsMax = 1024;
 constexpr int kExecSlots = 4;
-constexpr std::int64_t kTranscriptionBytes = std::int64_t{700} << 20;  // of one process, with Moonshine
-constexpr int kChatSlots = 64;                                         // they mostly wait for providers
+constexpr std::int64_t kUsualTranscriptionLimit = std::int64_t{1} << 30;  // default of stt.memory
+constexpr std::int64_t kTranscriptionBytes = std::int64_t{700} << 20;     // of one process, with Moonshine
+constexpr int kChatSlots = 64;                                            // they mostly wait for providers
 constexpr int kMachineSlotsDefault = 16;  // concurrent operations; each is a thread that mostly waits
 constexpr std::string_view kDataFlag = "--data";
 constexpr std::string_view kMachines = "machines";
@@ -64,7 +65,7 @@ bool parse_count(std::string_view text, int& count) {
 // (recordings: no more than fit into memory), four commands, and 64 completions.
 std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
                                          std::vector<base::ConfigMistake>& mistakes,
-                                         const std::string& origin) {
+                                         const std::string& origin, std::int64_t stt_memory_bytes) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   int every = 0;  // not specified
   std::map<schemas::Kind, int> slots;
@@ -89,7 +90,8 @@ std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
   if (every == 0) slots.emplace(schemas::Kind::kExec, kExecSlots);
   if (every == 0) slots.emplace(schemas::Kind::kChat, kChatSlots);
   if (every == 0)
-    slots.emplace(schemas::Kind::kStt, std::min(cores, transcription_slots_max(base::memory_size())));
+    slots.emplace(schemas::Kind::kStt,
+                  std::min(cores, transcription_slots_max(base::memory_size(), stt_memory_bytes)));
   for (const schemas::Kind kind : schemas::kKinds) slots.emplace(kind, every == 0 ? cores : every);
   return slots;
 }
@@ -271,7 +273,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.kafka_brokers = config.list("kafka.brokers");
   s.kafka_partitions = static_cast<int>(config.integer("kafka.partitions"));
   s.kafka_message_timeout = config.duration("kafka.message_timeout");
-  s.slots = parse_slots(config.list("slots"), mistakes, config.origin("slots"));
+  s.slots = parse_slots(config.list("slots"), mistakes, config.origin("slots"), s.stt_memory_bytes);
   s.worker_name = config.text("worker.name");
   s.fetch_allow_hosts = config.list("fetch.allow_hosts");
   s.log_format = log_format(config);
@@ -339,8 +341,12 @@ base::Result<Settings> usable_settings(const std::map<std::string, std::string>&
 
 }  // namespace
 
-int transcription_slots_max(std::int64_t memory_bytes) {
-  const std::int64_t processes = memory_bytes / 4 * 3 / kTranscriptionBytes;
+std::int64_t transcription_bytes(std::int64_t stt_memory_bytes) {
+  return stt_memory_bytes > kUsualTranscriptionLimit ? stt_memory_bytes : kTranscriptionBytes;
+}
+
+int transcription_slots_max(std::int64_t memory_bytes, std::int64_t stt_memory_bytes) {
+  const std::int64_t processes = memory_bytes / 4 * 3 / transcription_bytes(stt_memory_bytes);
   return static_cast<int>(std::clamp<std::int64_t>(processes - 1, 1, kSlotsMax));
 }
 

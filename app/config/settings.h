@@ -110,9 +110,12 @@ base::Result<inference::ModelSettings> models_from_file(const std::map<std::stri
 
 bus::KafkaCluster kafka_cluster(const Settings& settings);
 
+// What a transcribing process may use: 700 MB, as Moonshine needs, or stt.memory if it was raised for a
+// larger model.
+std::int64_t transcription_bytes(std::int64_t stt_memory_bytes);
 // The default number of slots for recordings: as many transcribing processes as fit into three quarters of
 // the memory, without the one that may run beyond the slots; at least 1.
-int transcription_slots_max(std::int64_t memory_bytes);
+int transcription_slots_max(std::int64_t memory_bytes, std::int64_t stt_memory_bytes);
 
 // The default data directory for commands that need nothing else: ~/.local/share/millrace, for root
 // /var/lib/millrace.

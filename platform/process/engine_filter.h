@@ -13,10 +13,10 @@ namespace millrace::process {
 inline constexpr const char* kReadableFiles[] = {"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",
                                                  "/var/cache/fontconfig"};
 
-// A Landlock ruleset for `confine_process` that allows these files, those of `readable` and the null device.
-// Everything else cannot be read, created, written, renamed or removed, whoever owns it. No TCP port can be
-// opened. If the kernel supports it, no process outside can be signalled. kInternal: this kernel does not
-// support Landlock.
+// A Landlock ruleset for `confine_process` that allows these files, those of `readable` that can be opened,
+// and the null device. Everything else cannot be read, created, written, renamed or removed, whoever owns it.
+// No TCP port can be opened. If the kernel supports it, no process outside can be signalled. kInternal: this
+// kernel does not support Landlock.
 base::Result<base::Fd> engine_file_rules(const std::vector<std::string>& readable = {});
 
 // A seccomp filter with the system calls that a confined engine and its poppler children need, as BPF bytes

@@ -23,6 +23,7 @@ import rows_memory
 import rows_neighbours
 import rows_ocr
 import rows_tables
+import rows_transcription
 import rows_upload
 from bench_run import Bench
 from millrace import BUILD
@@ -43,7 +44,7 @@ ROWS = {
     16: rows_exec.output,
     17: rows_exec.sessions,
     18: rows_deferred.deferred_chats,
-    19: rows_audio.recognition,
+    19: rows_transcription.transcription,
     20: rows_audio.first_byte,
     21: rows_audio.upload,
     22: rows_neighbours.neighbours,

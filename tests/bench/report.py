@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass
 class Result:
-    """One line of the table. `goal` is a bound on `ratio` if there is a peer, else on `ours`."""
+    """One line of the table. `goal` is a bound on `ratio` if there is a peer and `absolute` is not set, else on `ours`."""
 
     row: int
     what: str
@@ -19,6 +19,7 @@ class Result:
     least: float = None  # first-level goal: at least …
     most: float = None  # … or at most
     no_worse: bool = False  # … or no more than the peer
+    absolute: bool = False  # the peer is shown beside it, the goal holds for our figure
     note: str = ""
     unfair: str = ""  # why there is no verdict, whatever the figures are
 
@@ -26,12 +27,15 @@ class Result:
         return [a / b for a, b in zip(self.ours, self.peer) if b]
 
     def judged(self):
-        return statistics.median(self.ratios() if self.peer else self.ours)
+        return statistics.median(self.ratios() if self._by_ratio() else self.ours)
+
+    def _by_ratio(self):
+        return bool(self.peer) and not self.absolute
 
     def goal(self):
         if self.no_worse:
             return "≤ peer"
-        sign = " ×" if self.peer else f" {self.unit}"
+        sign = " ×" if self._by_ratio() else f" {self.unit}"
         if self.least is not None:
             return f"≥ {self.least:g}{sign}"
         return f"≤ {self.most:g}{sign}" if self.most is not None else "report"

@@ -1,11 +1,17 @@
-"""kill -9 in the middle of a long transcription: finished pieces are not transcribed again."""
+"""kill -9 in the middle of a long transcription: finished pieces are not transcribed again. And jobs of an older version."""
 
+import json
 import re
+import sqlite3
 
-from millrace import Gateway, eventually
-from recordings import as_mp3, speech, submit
+import pytest
+from millrace import BUILD, Gateway, eventually
+from recordings import as_mp3, silence, speech, submit, wav
 
 HEARD = re.compile(r'^millrace_stt_pieces_total\{outcome="ok"\} (\d+)', re.MULTILINE)
+SPHINX, MOONSHINE = "millrace/sphinx-en", "millrace/moonshine-en"
+HAS_ENGINE = any((folder / "speech").exists() for folder in (BUILD, BUILD.parent))
+needs_engine = pytest.mark.skipif(not HAS_ENGINE, reason="the speech engine is not fetched: scripts/setup run")
 
 
 def transcribed(gateway):
@@ -17,11 +23,12 @@ def done(gateway, job):
     return gateway.client.job(job).get("progress", {}).get("done", 0)
 
 
-def test_finished_pieces_are_not_transcribed_again(tmp_path):
+@pytest.mark.parametrize(("model", "seconds", "first"), [(SPHINX, 180, 2), pytest.param(MOONSHINE, 75, 1, marks=needs_engine)])
+def test_finished_pieces_are_not_transcribed_again(tmp_path, model, seconds, first):
     gateway = Gateway(tmp_path / "data", "--stt.range-pieces", "2").start()
     try:
-        job = submit(gateway, as_mp3(speech(180)), response_format="verbose_json")
-        eventually(lambda: done(gateway, job) >= 2, within_s=240, what="two pieces are done")
+        job = submit(gateway, as_mp3(speech(seconds)), response_format="verbose_json", model=model)
+        eventually(lambda: done(gateway, job) >= first, within_s=240, what="the first pieces are done")
         kept = done(gateway, job)
         gateway.kill()
         gateway.restart()
@@ -32,8 +39,32 @@ def test_finished_pieces_are_not_transcribed_again(tmp_path):
         assert transcribed(gateway) <= total - kept
         body = gateway.client.get(f"/v1/jobs/{job}/result").json()
         starts = [segment["start"] for segment in body["segments"]]
-        assert starts == sorted(starts) and starts[0] < 10 and starts[-1] > 150
+        assert starts == sorted(starts) and starts[0] < 10 and starts[-1] > seconds - 30
         events = gateway.client.get(f"/v1/jobs/{job}/events?limit=200").json()["items"]
         assert sorted(e["data"]["index"] for e in events if e["type"] == "piece") == list(range(total))
+    finally:
+        gateway.close()
+
+
+def test_a_job_of_a_version_with_one_model_keeps_that_model_and_its_pieces(tmp_path):
+    """Its spec names no model, and its pieces may be a minute long."""
+    recording = wav(speech(8)[44:] + silence(52)[44:] + speech(8)[44:])
+    gateway = Gateway(tmp_path / "data", role="api").start()
+    job = submit(gateway, recording, response_format="verbose_json", model=SPHINX)
+    gateway.terminate()
+    store = sqlite3.connect(gateway.data / "millrace.db")
+    ((spec, content),) = store.execute("SELECT id, bytes FROM job_specs").fetchall()
+    old = json.loads(content)
+    assert old.pop("local_model") == SPHINX
+    store.execute("UPDATE job_specs SET bytes = ? WHERE id = ?", (json.dumps(old).encode(), spec))
+    store.commit()
+    store.close()
+    gateway = Gateway(tmp_path / "data").start()
+    try:
+        ended = gateway.client.wait_terminal(job, within_s=300)
+        assert ended["status"] == "succeeded", ended
+        assert ended["progress"]["total"] == 2, "Moonshine has pieces of at most 20 s"
+        segments = gateway.client.get(f"/v1/jobs/{job}/result").json()["segments"]
+        assert segments[0]["start"] < 2 and segments[-1]["end"] > 60
     finally:
         gateway.close()

@@ -296,7 +296,8 @@ void PartitionedRun::engine_ended(const EngineResult& result) {
       if (is_time_up()) return process_remaining_parts();
       return end(Abandoned{});  // the engine shuts down; the job goes to another worker
     case EngineResult::Kind::kFailed:
-      return fail(result.error.value_or(base::error(base::Code::kInternal, "the local engine failed")));
+      return fail(
+          engine_error(result.error.value_or(base::error(base::Code::kInternal, "the local engine failed"))));
   }
 }
 

@@ -127,6 +127,8 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   virtual base::Error time_error(std::chrono::milliseconds limit) const = 0;
   // Every part is in the store.
   virtual void merge_parts() = 0;
+  // What the job reports for an error that ended a call of the engine.
+  virtual base::Error engine_error(base::Error error) const { return error; }
   // The error of a part that crashed its engine process.
   virtual base::Error crash_error(int part) const = 0;
   virtual std::string failed_part(int part, const base::Error& error) const = 0;

@@ -58,13 +58,8 @@ void SttRun::opened(base::Result<SttTask> task) {
 base::Status SttRun::choose_model() {
   if (task_.spec.by_provider || !options_.local_model) return {};
   auto recognition = options_.local_model(task_.spec.local_model);
-  if (!recognition && recognition.error().code == base::Code::kInternal) {
-    base::log_warn("speech_model_unusable",  // names files, which clients need not know
-                   {{"model", task_.spec.local_model}, {"reason", recognition.error().message}});
-    return base::error(base::Code::kInternal,
-                       "the model '" + task_.spec.local_model +
-                           "' cannot be used on this worker; its log and `millrace doctor` show the reason");
-  }
+  if (!recognition && recognition.error().code == base::Code::kInternal)
+    return model_unusable(recognition.error());
   if (!recognition) return std::move(recognition.error());
   recognition_ = *std::move(recognition);
   if (!task_.spec.language.empty()) recognition_.options.language = task_.spec.language;
@@ -101,9 +96,12 @@ void SttRun::inspected(base::Result<engines::RecordingInfo> info) {
   start_transcription(info->pieces);
 }
 
-// Speech needs a sixth of its length, noise more.
+// Speech needs half of its length; speech that is too fast to be understood, which is read up to three times,
+// needs 2.3 times its length.
 void SttRun::limit_time(std::int64_t recording_ms) {
-  limit_engine_time(options_.engine_time + std::chrono::milliseconds(recording_ms), task_.engine_time);
+  constexpr int kTimesLength = 3;
+  limit_engine_time(options_.engine_time + kTimesLength * std::chrono::milliseconds(recording_ms),
+                    task_.engine_time);
 }
 
 double SttRun::part_price(int piece) const {
@@ -129,6 +127,9 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
   for (const int piece : pieces) places.push_back(pieces_.at(piece));
   const auto on_piece = [this, self = shared_from_this()](const engines::PieceOutcome& outcome) {
     const bool good = !outcome.piece.error;
+    if (!good && !outcome.piece.error->details.empty())
+      log_job(base::LogLevel::kWarn, "speech_piece_failed", job(),
+              {{"piece", outcome.index}, {"reason", engines::explained(*outcome.piece.error, recognition_)}});
     post([this, index = outcome.index, json = schemas::to_json(outcome.piece), good, cpu = outcome.cpu] {
       on_part(index, json, good, cpu);
     });
@@ -256,6 +257,19 @@ base::Error SttRun::time_error(std::chrono::milliseconds limit) const {
 base::Error SttRun::crash_error(int piece) const {
   return base::error(base::Code::kPieceFailed,
                      "piece " + std::to_string(piece) + " crashed the engine process that transcribed it");
+}
+
+base::Error SttRun::engine_error(base::Error error) const {
+  return error.code == base::Code::kInternal && recognition_.model ? model_unusable(error) : error;
+}
+
+// The reason names files and quotes the engine, which clients need not know.
+base::Error SttRun::model_unusable(const base::Error& why) const {
+  log_job(base::LogLevel::kError, "speech_model_unusable", job(),
+          {{"model", task_.spec.local_model}, {"reason", engines::explained(why, recognition_)}});
+  return base::error(base::Code::kInternal,
+                     "the model '" + task_.spec.local_model +
+                         "' cannot be used on this worker; its log and `millrace doctor` show the reason");
 }
 
 std::string SttRun::failed_part(int, const base::Error& error) const {

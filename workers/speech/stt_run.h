@@ -78,6 +78,8 @@ class SttRun final : public PartitionedRun {
   void concluded(base::Result<Transcribed> ended);
   base::Error time_error(std::chrono::milliseconds limit) const override;
   base::Error crash_error(int piece) const override;
+  base::Error engine_error(base::Error error) const override;
+  base::Error model_unusable(const base::Error& why) const;
   std::string failed_part(int piece, const base::Error& error) const override;
   std::string_view input_field() const override { return schemas::kRecordingField; }
   void count(bool good) const override { context().metrics().stt_piece(good); }
@@ -86,7 +88,7 @@ class SttRun final : public PartitionedRun {
   const SttRunner::Options options_;
 
   SttTask task_;
-  engines::Recognition recognition_;  // of the local engine
+  engines::Recognition recognition_;           // of the local engine
   std::map<int, schemas::AudioPiece> pieces_;  // of this attempt, by number
   std::optional<double> seconds_;
   std::shared_ptr<schemas::Transcript> whole_;  // from a provider's model

@@ -72,6 +72,7 @@ void print(const schemas::Transcript& transcript, bool json) {
 
 int fail(const base::Error& error) {
   std::cerr << "millrace-engine: " << base::name(error.code) << ": " << error.message << '\n';
+  if (!error.details.empty()) std::cerr << "  the engine reports: " << error.details << '\n';
   return 1;
 }
 

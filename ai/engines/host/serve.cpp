@@ -1,7 +1,6 @@
 #include "ai/engines/host/serve.h"
 
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -14,22 +13,11 @@
 #include "ai/engines/host/audio/model_recogniser.h"
 #include "ai/engines/host/audio/recording_reader.h"
 #include "ai/engines/host/audio/voice.h"
+#include "ai/engines/host/cpu_limit.h"
 #include "ai/engines/host/documents/reader.h"
 #include "ai/engines/protocol/wire.h"
 
 namespace millrace::engines::host {
-
-// Uses a resource limit instead of a timer: it needs no further system call through the filter, and no
-// library can block it for longer than a second.
-void bound_cpu(std::chrono::milliseconds cpu) {
-  timespec used{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  rlimit limit{};
-  ::getrlimit(RLIMIT_CPU, &limit);
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(cpu).count();
-  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(used.tv_sec + seconds + 1));
-  ::setrlimit(RLIMIT_CPU, &limit);
-}
 
 namespace {
 
@@ -94,6 +82,7 @@ class Session {
       case Request::Kind::kListen:
         return inspect_recording(request.piece_ms_max);
       case Request::Kind::kOpenModel:
+        model_files_.clear();  // frees copies that no other process has
         return library_.open(request.layout);
       case Request::Kind::kModelFile:
         return add_model_file(request);

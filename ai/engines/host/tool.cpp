@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <string_view>
 
 #include <fcntl.h>
@@ -173,6 +174,71 @@ std::string output_of_copy(milliseconds cpu, std::size_t bytes_max, const std::f
   pipe->read.reset();
   exit_code_of(copy);
   return bytes;
+}
+
+namespace {
+
+constexpr int kWorkDone = 0, kWorkCutShort = 1;
+
+// Reads both pipes until the copy has closed them.
+void read_both(CopyRun& run, std::size_t bytes_max, int output, int errors) {
+  struct Source {
+    pollfd fd;
+    std::string& to;
+  };
+  Source sources[] = {{{output, POLLIN, 0}, run.output}, {{errors, POLLIN, 0}, run.errors}};
+  std::vector<char> piece(kPiece);
+  for (int open = 2; open > 0;) {
+    pollfd fds[] = {sources[0].fd, sources[1].fd};
+    if (::poll(fds, 2, -1) <= 0) continue;
+    for (std::size_t at = 0; at < 2; ++at) {
+      if (fds[at].revents == 0) continue;
+      const ssize_t count = ::read(fds[at].fd, piece.data(), piece.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) {
+        sources[at].fd.fd = -1;  // poll passes over it
+        --open;
+        continue;
+      }
+      std::string& to = sources[at].to;
+      to.append(piece.data(), std::min(static_cast<std::size_t>(count), bytes_max - to.size()));
+    }
+  }
+}
+
+[[noreturn]] void work_apart(milliseconds cpu, int output, int errors, const std::function<void(int)>& work) {
+  // The last to be registered is the first to run: no destructor of this process runs in the copy.
+  std::atexit([] { ::_exit(kWorkCutShort); });
+  ::dup2(errors, STDERR_FILENO);
+  for (const int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL}) ::signal(signal, SIG_DFL);
+  work_and_exit(cpu, [&] {
+    work(output);
+    return kWorkDone;
+  });
+}
+
+}  // namespace
+
+std::optional<CopyRun> run_apart(milliseconds cpu, std::size_t bytes_max,
+                                 const std::function<void(int to)>& work) {
+  auto output = base::make_pipe();
+  auto errors = base::make_pipe();
+  if (!output || !errors) return std::nullopt;
+  const pid_t copy = ::fork();
+  if (copy == 0) work_apart(cpu, output->write.get(), errors->write.get(), work);
+  output->write.reset();
+  errors->write.reset();
+  CopyRun run;
+  if (copy > 0) read_both(run, bytes_max, output->read.get(), errors->read.get());
+  int status = 0;
+  rusage used{};
+  if (copy < 0 || ::wait4(copy, &status, 0, &used) != copy) end_like_the_killed();
+  run.was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  run.is_whole = WIFEXITED(status) && WEXITSTATUS(status) == kWorkDone;
+  run.exceeded_time = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
+  run.cpu = milliseconds(1'000 * (used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                         (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1'000);
+  return run;
 }
 
 }  // namespace millrace::engines::host

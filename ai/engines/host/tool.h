@@ -49,6 +49,22 @@ std::optional<int> run_in_copy(std::chrono::milliseconds cpu, const std::functio
 std::string output_of_copy(std::chrono::milliseconds cpu, std::size_t bytes_max,
                            const std::function<void(int to)>& work);
 
+// What a copy of this process wrote, and how it ended.
+struct CopyRun {
+  std::string output;          // to the descriptor that it was given
+  std::string errors;          // to stderr
+  bool is_whole = false;       // it ended by itself, when its work was done
+  bool exceeded_time = false;  // of the processor
+  bool was_killed = false;     // by SIGKILL: the host is short of memory
+  std::chrono::milliseconds cpu{0};
+};
+
+// Runs `work`, which uses a library that can end the process, in a copy of this process. `bytes_max`: of
+// `output` and of `errors`; more is dropped. nullopt: no descriptor is left. Does not return when the copy
+// cannot be started.
+std::optional<CopyRun> run_apart(std::chrono::milliseconds cpu, std::size_t bytes_max,
+                                 const std::function<void(int to)>& work);
+
 // Starts programs of poppler and ffmpeg on one document. Each runs under its own CPU and memory limits, which
 // bound the cost of any document.
 class Tools {

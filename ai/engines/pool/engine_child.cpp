@@ -55,6 +55,8 @@ bool EngineChild::open(const std::shared_ptr<const void>& input, const Request& 
   const auto copy = process::memory_copy(fd, opening.size_bytes);
   if (!copy) {
     host_error_ = copy.error();
+    if (host_error_->code != base::Code::kOverloaded)
+      host_error_->message.insert(0, "the input cannot be read: ");
     return false;
   }
   opened_ = input;
@@ -72,6 +74,9 @@ bool EngineChild::open_model(const LoadableModelPtr& model) {
       return false;
     }
     copies_ = *std::move(copies);
+  } else if (auto good = model->check_contents(); !good) {
+    host_error_ = std::move(good.error());
+    return false;
   }
   model_ = model;
   Request request;

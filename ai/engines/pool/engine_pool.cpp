@@ -183,8 +183,7 @@ class EnginePool::Pump {
   // Neither is it when there is no memory for its input. An input that cannot be read uses up an attempt.
   static base::Error not_copied(const base::Error& why) {
     base::log_error("engine.input_not_copied", {{"error", why.message}});
-    if (why.code != Code::kOverloaded)
-      return base::error(why.code, "the input cannot be read: " + why.message);
+    if (why.code != Code::kOverloaded) return why;
     base::Error error =
         base::error(Code::kOverloaded, "the input cannot be copied for the local engine: retry later");
     error.retry_after = kStartAgain;

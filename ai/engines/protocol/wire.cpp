@@ -54,12 +54,17 @@ EngineLimits limits_of(const json& value) {
 }
 
 json json_of(const base::Error& error) {
-  return {{"code", base::name(error.code)}, {"message", error.message}, {"param", error.param}};
+  return {{"code", base::name(error.code)},
+          {"message", error.message},
+          {"param", error.param},
+          {"details", error.details}};
 }
 
 base::Error error_of(const json& value) {
-  return base::error(base::code_named(value.at("code").get<std::string>()),
-                     value.at("message").get<std::string>(), value.value("param", ""));
+  base::Error error = base::error(base::code_named(value.at("code").get<std::string>()),
+                                  value.at("message").get<std::string>(), value.value("param", ""));
+  error.details = value.value("details", "");
+  return error;
 }
 
 json json_of(const PageOutcome& outcome) {
@@ -136,6 +141,7 @@ SpeechTask speech_of(const json& value) {
 PieceOutcome piece_outcome_of(const json& value) {
   auto piece = schemas::piece_from_json(value.at("outcome").get<std::string>());
   if (!piece) throw std::invalid_argument("piece");
+  if (piece->error) piece->error->details = value.value("details", "");
   return {value.at("index").get<int>(), std::move(*piece)};
 }
 
@@ -289,6 +295,7 @@ std::string encode(const Event& event) {
       return dumped({{"ev", "piece"},
                      {"index", event.piece.index},
                      {"outcome", schemas::to_json(event.piece.piece)},
+                     {"details", event.piece.piece.error ? event.piece.piece.error->details : ""},
                      {"cpu", event.cpu.count()}});
     case Event::Kind::kAudio:
       return kAudioMark + event.audio;

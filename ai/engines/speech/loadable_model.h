@@ -1,11 +1,13 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ai/engines/speech/model_content.h"
 #include "ai/engines/speech/model_files.h"
 #include "platform/base/fd.h"
 #include "platform/base/result.h"
@@ -17,6 +19,7 @@ namespace millrace::engines {
 struct SpeechFile {
   std::string role;
   std::string path;
+  std::optional<KnownContent> known = std::nullopt;  // what it must contain
 };
 inline constexpr std::string_view kLibraryRole = "library";  // of sherpa-onnx
 inline constexpr std::string_view kRuntimeRole = "runtime";  // of ONNX Runtime, which the library needs
@@ -33,13 +36,22 @@ class LoadableModel {
   SpeechModelLayout layout() const { return layout_; }
   const std::vector<SpeechFile>& files() const { return files_; }
 
+  // Whether the files have the sizes or the form that they must have (model_content.h). kInternal: what is
+  // wrong with which file, and what to do. Does not read the networks.
+  base::Status check() const;
+  // The same, and reads the files whose content is known. Blocks for up to 0.3 s.
+  base::Status check_contents() const;
+
   // Sealed copies in memory, in the order of files(): the form in which files enter a jail whose user cannot
   // reach their folder. All children share them; they are freed when the last child is gone. Blocks while it
-  // copies (100 MB: 50 ms). kOverloaded: no memory or descriptor is left. kInternal: a file cannot be read.
+  // copies and checks (100 MB: 0.3 s). kOverloaded: no memory or descriptor is left. kInternal: as for
+  // `check`.
   using Copies = std::vector<base::Fd>;
   base::Result<std::shared_ptr<const Copies>> copies() const;
 
  private:
+  base::Status verify(int fd, const SpeechFile& file) const;
+
   const SpeechModelLayout layout_;
   const std::vector<SpeechFile> files_;
   mutable std::mutex mutex_;

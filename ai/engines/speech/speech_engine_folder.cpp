@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "ai/engines/speech/model_files.h"
@@ -12,6 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+#ifdef MILLRACE_HAS_SPEECH_ENGINE
+constexpr bool kIsCompiledFor = true;
+#else
+constexpr bool kIsCompiledFor = false;
+#endif
 constexpr const char* kAdvice = "; run scripts/setup to fetch it, or install the package again";
 
 base::Error engine_missing(const std::string& what) {
@@ -25,6 +31,26 @@ base::Result<std::vector<SpeechFile>> existing(const std::string& folder, std::v
     if (!fs::is_regular_file(file.path, failed)) return engine_missing(file.path + " is missing");
   }
   return files;
+}
+
+struct FileOfMoonshine {
+  SpeechFileRole role;
+  KnownContent content;
+};
+// Of the version that packaging/speech-model.txt pins, as scripts/fetch-speech writes it.
+constexpr FileOfMoonshine kMoonshineFiles[] = {
+    {SpeechFileRole::kEncoder,
+     {20'661'976, "9d1a19e044cbf89a207723d1adb667de89a5671a1e3e611b8ebe721b2c31219c"}},
+    {SpeechFileRole::kMergedDecoder,
+     {42'703'232, "370e0c1f161d68dc1c2264c1a82024fb123380da3b73f47f05531d1e8d3308c3"}},
+    {SpeechFileRole::kTokens, {532'090, "6649b3bb924802ef3f22f047d82bec49c474360db42126abd5b48b348c8369cc"}}};
+
+std::optional<KnownContent> known_content(const SpeechModel& model, SpeechFileRole role) {
+  if (model.name != schemas::kMoonshineModel) return std::nullopt;
+  for (const FileOfMoonshine& file : kMoonshineFiles) {
+    if (file.role == role) return file.content;
+  }
+  return std::nullopt;
 }
 
 // The version file begins "sherpa-onnx-core 2.0.1".
@@ -49,8 +75,16 @@ std::string find_speech_engine(const std::string& program_folder) {
 }
 
 base::Result<std::vector<SpeechFile>> speech_library(const std::string& folder) {
+  if (!kIsCompiledFor)
+    return base::error(base::Code::kInternal,
+                       "this program was compiled without the speech engine; run scripts/setup, then "
+                       "scripts/build");
   if (folder.empty())
     return base::error(base::Code::kInternal, std::string("the speech engine is not installed") + kAdvice);
+  std::error_code failed;
+  if (!fs::is_directory(folder, failed))
+    return base::error(base::Code::kInternal, "the folder of the speech engine, " + folder +
+                                                  ", does not exist: correct stt.engine, or remove it");
   if (base::Status good = check_version(folder); !good) return good.error();
   return existing(folder, {{std::string(kRuntimeRole), "lib/libonnxruntime.so"},
                            {std::string(kLibraryRole), "lib/libsherpa-onnx-c-api.so"}});
@@ -62,8 +96,10 @@ base::Result<LoadableModelPtr> loadable_model(const std::string& folder, const S
   const auto own = find_model_files(model);
   if (!own) return own.error();
   for (const SpeechModelFile& file : own->files)
-    files->push_back({std::string(role_name(file.role)), file.path});
-  return std::make_shared<const LoadableModel>(own->layout, *std::move(files));
+    files->push_back({std::string(role_name(file.role)), file.path, known_content(model, file.role)});
+  auto loadable = std::make_shared<const LoadableModel>(own->layout, *std::move(files));
+  if (const base::Status good = loadable->check(); !good) return good.error();
+  return loadable;
 }
 
 SpeechModel moonshine_model(const std::string& folder) {

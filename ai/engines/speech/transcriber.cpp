@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -157,6 +158,16 @@ class TranscribeCall final : public PartsCall {
 };
 
 }  // namespace
+
+std::string explained(const base::Error& error, const Recognition& how) {
+  std::string text = error.message;
+  if (how.model && !how.model->files().empty()) {
+    const std::string folder = std::filesystem::path(how.model->files().back().path).parent_path().string();
+    if (text.find(folder) == std::string::npos) text += "; its files are in " + folder;
+  }
+  if (!error.details.empty()) text += "; the engine reports: " + error.details;
+  return text;
+}
 
 base::Result<EngineCallHandle> Transcriber::inspect(std::shared_ptr<const Recording> recording,
                                                     std::int64_t piece_ms_max,

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ai/engines/pool/engine_pool.h"
@@ -17,6 +18,10 @@ struct Recognition {
   // The recording is cut into pieces of at most this length.
   std::int64_t piece_ms_max() const { return model ? kModelPieceMsMax : kPieceMsMax; }
 };
+
+// An error of Transcriber for the operator: with the folder of the model and what the engine has reported,
+// which clients need not know.
+std::string explained(const base::Error& error, const Recognition& how);
 
 // The local speech recognisers, as used by the workers. Thread-safe; neither call blocks. Callbacks run on a
 // pump thread, must not throw and should be short. kOverloaded (without a callback): too many calls are
@@ -38,7 +43,7 @@ class Transcriber {
 
   // Recognises `pieces` (each at most once). `on_piece` is called once per piece, in no fixed order; `done`
   // once, last. A piece that takes too long or cannot be read is reported with an error; the other pieces are
-  // not affected.
+  // not affected. kInternal at the end: the model cannot be used.
   virtual base::Result<EngineCallHandle> transcribe(std::shared_ptr<const Recording> recording,
                                                     Recognition how, std::vector<schemas::AudioPiece> pieces,
                                                     std::function<void(PieceOutcome)> on_piece,

@@ -156,10 +156,11 @@ TEST_F(SettingsTable, TheGatewayIsKnownByItsOwnNamesAndThoseOfTheOperator) {
 
 TEST_F(SettingsTable, RecordingsHaveNoMoreSlotsThanFitIntoMemory) {
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-  EXPECT_EQ(transcription_slots_max(0), 1);
-  EXPECT_EQ(transcription_slots_max(kGiB), 1);
-  EXPECT_EQ(transcription_slots_max(4 * kGiB), 3) << "and one process beyond the slots";
-  EXPECT_EQ(transcription_slots_max(64 * kGiB), 69);
+  EXPECT_EQ(transcription_slots_max(0, kGiB), 1);
+  EXPECT_EQ(transcription_slots_max(kGiB, kGiB), 1);
+  EXPECT_EQ(transcription_slots_max(4 * kGiB, kGiB), 3) << "and one process beyond the slots";
+  EXPECT_EQ(transcription_slots_max(64 * kGiB, kGiB), 69);
+  EXPECT_EQ(transcription_slots_max(16 * kGiB, 4 * kGiB), 2) << "a larger model";
   const Settings s = load().settings.value();
   EXPECT_LE(s.slots.at(schemas::Kind::kStt), s.slots.at(schemas::Kind::kOcr));
   EXPECT_EQ(load({{"slots", "stt=9"}}).settings.value().slots.at(schemas::Kind::kStt), 9);

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "ai/engines/host/serve.h"
+#include "ai/engines/host/cpu_limit.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -34,6 +34,16 @@ TEST(CpuBoundDeathTest, CodeThatNeverAsksForTheTimeIsEndedByTheKernel) {
 
 TEST(CpuBoundDeathTest, ABoundIsMovedOnWithEachPage) {
   EXPECT_EXIT(::_exit(seconds_allowed_after_three_pages()), testing::ExitedWithCode(3), "");
+}
+
+int seconds_left_after_a_copy() {
+  bound_cpu(milliseconds(20'000));
+  spend_cpu(milliseconds(7'900));
+  return static_cast<int>(std::chrono::ceil<std::chrono::seconds>(cpu_left()).count());
+}
+
+TEST(CpuBoundDeathTest, WhatACopyHasUsedIsTakenFromTheBound) {
+  EXPECT_EXIT(::_exit(seconds_left_after_a_copy()), testing::ExitedWithCode(14), "");
 }
 
 }  // namespace

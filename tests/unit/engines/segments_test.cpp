@@ -89,6 +89,14 @@ TEST(Segments, AWrittenLineThatIsTooLongIsCutAfterAComma) {
                                 "opened the gates and waited"}));
 }
 
+TEST(Segments, LinesOfOtherScriptsEndWithTheirSentencesAndCountCharacters) {
+  EXPECT_EQ(lines_of("Это дом. Он стар."), (std::vector<std::string>{"Это дом.", "Он стар."}));
+  EXPECT_EQ(lines_of("水が流れる。 水車が回る。"),
+            (std::vector<std::string>{"水が流れる。", "水車が回る。"}));
+  const std::string seventy = "Старая мельница стоит у излучины реки уже много лет и много зим там";
+  EXPECT_EQ(lines_of(seventy), std::vector<std::string>{seventy}) << "70 characters, 130 bytes";
+}
+
 TEST(Segments, AWrittenTextKeepsItsCase) {
   EXPECT_EQ(lines_of("and i left"), (std::vector<std::string>{"and i left"}));
 }

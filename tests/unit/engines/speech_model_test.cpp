@@ -30,19 +30,6 @@ class SpeechModelTest : public testing::TranscriberTest {
     if (!model) GTEST_SKIP() << model.error().message;
     how_.model = *model;
   }
-  // How the call ends that transcribes a second of speech with the engine of that folder.
-  std::string error_with(const fs::path& folder) {
-    const auto model = loadable_model(folder.string(), moonshine_model(folder.string()));
-    if (!model) return model.error().message;
-    how_.model = *model;
-    make();
-    TranscriptionRun run;
-    EXPECT_TRUE(transcriber_->transcribe(*recording_of(spoken(spawner_, "The mill turns.")), how_,
-                                         {{0, 0, 1'000}}, run.on_piece(), run.on_end()));
-    const EngineResult end = run.wait_end();
-    if (end.kind == EngineResult::Kind::kCrashed) return "crashed";
-    return end.error ? end.error->message : "no error";
-  }
 
   std::string folder_;
 };
@@ -69,6 +56,24 @@ TEST_F(SpeechModelTest, WorksWhereThereAreNoNamespaces) {
 TEST_F(SpeechModelTest, SilenceAndNoiseHaveNoText) {
   make();
   EXPECT_EQ(reported_in(testing::generated(spawner_, "anullsrc=r=16000:cl=mono", "flac", {"-t", "8"})), "");
+  EXPECT_EQ(reported_in(testing::generated(spawner_, "anoisesrc=d=6:c=pink:seed=1:r=16000", "flac")), "");
+}
+
+TEST_F(SpeechModelTest, ASentenceBetweenLongSilencesIsRecognisedWhereItIs) {
+  make();
+  const std::string samples = testing::samples_of(spoken(spawner_, "Please close the window."));
+  const std::string wav =
+      testing::wav_of(testing::silent_samples(9) + samples + testing::silent_samples(9), 24'000, 1);
+  const auto info = inspect(wav);
+  ASSERT_TRUE(info) << info.error().message;
+  TranscriptionRun run;
+  ASSERT_TRUE(transcriber_->transcribe(*recording_of(wav), how_, info->pieces, run.on_piece(), run.on_end()));
+  ASSERT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
+  const schemas::TranscriptPiece& piece = run.pieces.at(0);
+  EXPECT_EQ(schemas::text_of(piece), "Please close the window.");
+  ASSERT_EQ(piece.words.size(), 4U);
+  EXPECT_NEAR(piece.words.front().start, 9.2, 0.2);
+  EXPECT_LT(piece.words.back().end, 9.1 + static_cast<double>(samples.size()) / 48'000);
 }
 
 TEST_F(SpeechModelTest, OneChildServesBothRecognisers) {

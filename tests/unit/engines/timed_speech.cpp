@@ -7,8 +7,12 @@
 
 #include <flite/flite.h>
 
-// Debian's headers do not declare it.
-extern "C" cst_voice* register_cmu_us_slt(const char* folder);
+// Debian's headers do not declare them.
+extern "C" {
+cst_voice* register_cmu_us_slt(const char* folder);
+cst_voice* register_cmu_us_rms(const char* folder);
+cst_voice* register_cmu_us_awb(const char* folder);
+}
 
 namespace millrace::engines::host {
 namespace {
@@ -18,6 +22,12 @@ constexpr double kRate = 16'000;
 struct FreeUtterance {
   void operator()(cst_utterance* utterance) const { delete_utterance(utterance); }
 };
+
+cst_voice* voice_named(const std::string& name) {
+  if (name == "slt") return register_cmu_us_slt(nullptr);
+  if (name == "rms") return register_cmu_us_rms(nullptr);
+  return name == "awb" ? register_cmu_us_awb(nullptr) : nullptr;
+}
 
 // Extends the time of a word by the sounds of one of its spoken words.
 void extend(TimedSpeech::Word& word, const cst_item* spoken) {
@@ -35,10 +45,11 @@ void extend(TimedSpeech::Word& word, const cst_item* spoken) {
 
 }  // namespace
 
-TimedSpeech timed_speech(const std::vector<std::string>& sentences) {
+TimedSpeech timed_speech(const std::vector<std::string>& sentences, const std::string& name) {
   flite_init();
-  cst_voice* const voice = register_cmu_us_slt(nullptr);
+  cst_voice* const voice = voice_named(name);
   TimedSpeech speech;
+  if (voice == nullptr) return speech;
   for (const std::string& sentence : sentences) {
     const std::unique_ptr<cst_utterance, FreeUtterance> utterance(flite_synth_text(sentence.c_str(), voice));
     const double from = static_cast<double>(speech.samples.size()) / kRate;

@@ -14,8 +14,9 @@ struct TimedSpeech {
   std::vector<Word> words;            // of the text, split at spaces
 };
 
-// Synthesises these sentences one after the other, in the voice slt.
-TimedSpeech timed_speech(const std::vector<std::string>& sentences);
+// Synthesises these sentences one after the other, in the voice slt, rms or awb. Empty if it is another
+// voice.
+TimedSpeech timed_speech(const std::vector<std::string>& sentences, const std::string& voice = "slt");
 
 // Adds white noise, the same in each run, at this ratio of speech to noise.
 void add_noise(std::vector<std::int16_t>& samples, double decibels);

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "ai/engines/host/audio/long_pauses.h"
 #include "ai/engines/host/audio/loudness.h"
 #include "ai/engines/host/audio/text_doubts.h"
 #include "schemas/media/languages.h"
@@ -12,8 +13,9 @@
 namespace millrace::engines::host {
 namespace {
 
-constexpr int kCutsMax = 2;                  // how often a doubted stretch is halved
-constexpr std::int64_t kHalvedFrames = 400;  // a shorter stretch is not
+constexpr int kCutsMax = 2;                     // how often a doubted stretch is halved
+constexpr std::int64_t kLoudWithoutText = 100;  // of a stretch whose text is empty; with more, it is doubted
+constexpr std::int64_t kHalvedFrames = 400;     // a shorter stretch is not
 constexpr std::size_t kFrameLength = static_cast<std::size_t>(kFrameMs) * kSamplesPerMs;
 
 std::span<const std::int16_t> samples_in(const PieceSound& sound, std::int64_t first, std::int64_t last) {
@@ -58,6 +60,17 @@ std::vector<RecognisedWord> with_estimated_times(const std::vector<std::string>&
   return timed;
 }
 
+std::int64_t loud_frames(const std::vector<std::uint8_t>& levels, std::int64_t first, std::int64_t last) {
+  const std::vector<bool> quiet = quiet_frames(levels);
+  return std::count(quiet.begin() + first, quiet.begin() + last, false);
+}
+
+// Words without a sound, such as "...", have no length.
+bool says_anything(const std::vector<RecognisedWord>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [](const RecognisedWord& word) { return word.end > word.start; });
+}
+
 // The words of other languages cannot be aligned. A model that translates writes English, but the sound is
 // not.
 bool is_english(const RecognisedText& text, const SpeechTaskOptions& options) {
@@ -74,7 +87,10 @@ base::Result<ModelRecogniser::Part> ModelRecogniser::part_of(const PieceSound& s
                                                              std::int64_t last, const RecognisedText& text) {
   Part part{first, last, {}, false, false};
   const std::vector<std::string> words = words_in(text.text);
-  if (words.empty()) return part;
+  if (words.empty()) {
+    part.is_doubted = loud_frames(sound.levels, first, last) > kLoudWithoutText;
+    return part;
+  }
   if (options_.language.empty()) part.language = schemas::spoken_name(text.language);
   part.is_doubted = is_too_fast(words.size(), last - first) || repeats_itself(words);
   if (!part.is_doubted && is_english(text, options_)) {
@@ -82,7 +98,7 @@ base::Result<ModelRecogniser::Part> ModelRecogniser::part_of(const PieceSound& s
     if (!aligned && aligned.error().code == base::Code::kInternal) return std::move(aligned.error());
     part.is_timed = aligned.has_value();
     part.is_doubted = !part.is_timed;
-    if (aligned) part.words = *std::move(aligned);
+    if (aligned && says_anything(*aligned)) part.words = *std::move(aligned);
     for (RecognisedWord& word : part.words) {
       word.start += first;
       word.end += first;
@@ -137,9 +153,18 @@ schemas::TranscriptPiece ModelRecogniser::joined(const PieceSound& sound, const 
 }
 
 base::Result<schemas::TranscriptPiece> ModelRecogniser::recognise(const PieceSound& sound) {
+  const ShortenedSound shortened(sound.samples, sound.levels);
+  const PieceSound without_pauses{shortened.samples(), shortened.levels(), sound.start_ms};
   std::vector<Part> parts;
-  const auto frames = static_cast<std::int64_t>(sound.levels.size());
-  if (auto status = read(sound, 0, frames, kCutsMax, parts); !status) return std::move(status.error());
+  const auto frames = static_cast<std::int64_t>(without_pauses.levels.size());
+  if (auto status = read(without_pauses, 0, frames, kCutsMax, parts); !status)
+    return std::move(status.error());
+  for (Part& part : parts) {
+    for (RecognisedWord& word : part.words) {
+      word.start = shortened.frame_before(word.start);
+      word.end = std::max(word.start, shortened.frame_before(word.end - 1) + 1);
+    }
+  }
   return joined(sound, parts);
 }
 

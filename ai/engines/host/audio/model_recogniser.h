@@ -11,9 +11,10 @@
 
 namespace millrace::engines::host {
 
-// Recognises a piece with the current model of a SpeechLibrary. English words get their times by forced
-// alignment (aligner.h); other texts have times for their lines alone, which are estimates. A text is doubted
-// if it repeats itself or has more words than anybody says (text_doubts.h), or cannot be aligned: then it is
+// Recognises a piece, without its long pauses (long_pauses.h), with the current model of a SpeechLibrary.
+// English words get their times by forced alignment (aligner.h); other texts have times for their lines alone,
+// which are estimates, and an avg_logprob of 0. A text is doubted if it repeats itself or has more words than
+// anybody says (text_doubts.h), is empty though there is a second of sound, or cannot be aligned: then it is
 // read again in two halves, cut at the quietest place, and these once more. What stays doubted has estimated
 // times, avg_logprob kDoubtedLogProb and a no_speech_prob of at least kDoubtedNoSpeech: the values by which
 // clients of Whisper recognise such a segment.

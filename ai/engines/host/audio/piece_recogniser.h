@@ -24,7 +24,7 @@ class PieceRecogniser {
   PieceRecogniser& operator=(const PieceRecogniser&) = delete;
 
   // kPieceFailed: this piece cannot be recognised. kInternal: the recogniser does not work; its model is
-  // missing or damaged.
+  // missing or damaged. kOverloaded: the machine is short of memory.
   virtual base::Result<schemas::TranscriptPiece> recognise(const PieceSound& sound) = 0;
 };
 

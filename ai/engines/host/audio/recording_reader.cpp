@@ -80,6 +80,14 @@ base::Error cut_off(std::chrono::duration<double> declared, std::int64_t samples
 
 }  // namespace
 
+namespace {
+
+bool is_not_the_pieces_fault(const base::Error& error) {
+  return error.code == Code::kInternal || error.code == Code::kOverloaded;
+}
+
+}  // namespace
+
 base::Status RecordingReader::open(base::Fd fd, schemas::AudioFormat format) {
   decoder_.reset();
   if (!fd) return base::error(Code::kInternal, "the recording cannot be copied into its jail");
@@ -124,7 +132,7 @@ base::Result<PieceOutcome> RecordingReader::recognise(PieceRecogniser& recognise
   PieceSound sound{samples, loudness.levels(), piece.start_ms};
   if (is_silence(sound.levels)) return outcome;
   auto recognised = recogniser.recognise(sound);
-  if (!recognised && recognised.error().code == Code::kInternal) return std::move(recognised.error());
+  if (!recognised && is_not_the_pieces_fault(recognised.error())) return std::move(recognised.error());
   if (!recognised) {
     outcome.piece.error = std::move(recognised.error());
   } else {

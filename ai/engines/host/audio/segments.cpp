@@ -1,6 +1,7 @@
 #include "ai/engines/host/audio/segments.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <string_view>
 
@@ -47,18 +48,29 @@ bool paused(const RecognisedWord& before, const RecognisedWord& after) {
   return after.start - before.end >= kPauseFrames;
 }
 
-constexpr std::string_view kClosing = "\"')]";
-
-// The last character that is not a closing quotation mark or bracket.
-char last_sign(std::string_view word) {
-  while (!word.empty() && kClosing.find(word.back()) != std::string_view::npos) word.remove_suffix(1);
-  return word.empty() ? '\0' : word.back();
+std::size_t characters_in(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+constexpr std::string_view kClosing = "\"')]";
+
+std::string_view without_closing_marks(std::string_view word) {
+  while (!word.empty() && kClosing.find(word.back()) != std::string_view::npos) word.remove_suffix(1);
+  return word;
+}
+
+bool ends_with_one_of(std::string_view word, std::initializer_list<std::string_view> signs) {
+  word = without_closing_marks(word);
+  return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) { return word.ends_with(sign); });
+}
+
+// A letter beyond ASCII may be large.
 bool begins_large(std::string_view word) {
   const auto first = word.find_first_not_of("\"'([");
   if (first == std::string_view::npos) return false;
-  return (word[first] >= 'A' && word[first] <= 'Z') || (word[first] >= '0' && word[first] <= '9');
+  const char c = word[first];
+  return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
 }
 
 // Titles and initials end with a full stop, but no sentence does.
@@ -68,17 +80,17 @@ bool is_abbreviation(std::string_view word) {
 }
 
 bool ends_sentence(const RecognisedWord& word, const RecognisedWord& next) {
-  const char sign = last_sign(word.word);
-  if (sign == '!' || sign == '?') return begins_large(next.word);
-  return sign == '.' && !is_abbreviation(word.word) && begins_large(next.word);
+  if (ends_with_one_of(word.word, {"。", "！", "？"})) return true;
+  if (!begins_large(next.word)) return false;
+  return ends_with_one_of(word.word, {"!", "?"}) ||
+         (ends_with_one_of(word.word, {"."}) && !is_abbreviation(word.word));
 }
 
 // How many of `words`, which are too many for a line, make up the next one: up to the last comma in the
 // second half, if there is one.
 std::size_t cut_at_comma(std::span<const RecognisedWord> words) {
   for (std::size_t count = words.size(); count > words.size() / 2; --count) {
-    const char sign = last_sign(words[count - 1].word);
-    if (sign == ',' || sign == ';' || sign == ':') return count;
+    if (ends_with_one_of(words[count - 1].word, {",", ";", ":", "、", "，"})) return count;
   }
   return words.size();
 }
@@ -86,9 +98,9 @@ std::size_t cut_at_comma(std::span<const RecognisedWord> words) {
 // How many of `words` make up the next line.
 std::size_t line_length(std::span<const RecognisedWord> words, WordStyle style) {
   const bool written = style == WordStyle::kWritten;
-  std::size_t characters = words.front().word.size();
+  std::size_t characters = characters_in(words.front().word);
   for (std::size_t at = 1; at < words.size(); ++at) {
-    characters += 1 + words[at].word.size();
+    characters += 1 + characters_in(words[at].word);
     if (paused(words[at - 1], words[at])) return at;
     if (written && ends_sentence(words[at - 1], words[at])) return at;
     const bool long_enough = words[at].end - words.front().start > kLineFrames;

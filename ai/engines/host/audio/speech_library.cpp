@@ -1,8 +1,19 @@
 #include "ai/engines/host/audio/speech_library.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <initializer_list>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "ai/engines/host/cpu_limit.h"
+#include "ai/engines/host/tool.h"
 #include "ai/engines/speech/speech_engine_folder.h"
 
 #ifdef MILLRACE_HAS_SPEECH_ENGINE
@@ -33,15 +44,64 @@ using base::Code;
 constexpr int kSpeechSampleRate = 16'000;
 constexpr int kFeatures = 80;
 constexpr float kSampleScale = 32'768;
+constexpr char kLoaded = 'L', kRecognised = 'T';
 
-base::Error not_loaded(const std::string& what) {
-  return base::error(Code::kInternal, "the speech engine cannot be loaded: " + what);
+base::Error not_loaded(const std::string& what, std::string details = {}) {
+  base::Error error = base::error(Code::kInternal, "the speech engine cannot be loaded: " + what);
+  error.details = std::move(details);
+  return error;
 }
 
-template <class Function>
-bool find(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
-  return function != nullptr;
+constexpr const char* kLibraryDamaged = "its files are damaged, or for another system";
+
+void write_all(int to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(to, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+// What the library wrote to stderr, for the operator: on one line, without control characters, cut at both
+// ends.
+std::string reason_in(const std::string& errors) {
+  constexpr std::size_t kBytesMax = 600;
+  std::string line;
+  for (const char c : errors) {
+    const bool is_space = static_cast<unsigned char>(c) <= ' ';
+    if (is_space && (line.empty() || line.back() == ' ')) continue;
+    line += is_space ? ' ' : (c < 0 || c == 0x7f) ? '?' : c;
+  }
+  if (line.size() > 2 * kBytesMax)
+    line = line.substr(0, kBytesMax) + " … " + line.substr(line.size() - kBytesMax);
+  return line;
+}
+
+base::Error with_reason(base::Error error, const CopyRun& run) {
+  error.details = reason_in(run.errors);
+  return error;
+}
+
+bool mentions(const std::string& text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
+// The library catches its exceptions and returns an empty text.
+bool has_failed(const CopyRun& run) { return mentions(run.errors, {"exception", "Exception"}); }
+
+bool lacked_memory(const CopyRun& run) {
+  return mentions(run.errors, {"bad_alloc", "Failed to allocate memory", "Cannot allocate memory"});
+}
+
+base::Error memory_error() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_DATA, &limit);
+  return base::error(Code::kOutOfMemory,
+                     "the speech model needs more memory than one transcribing process "
+                     "may have (" +
+                         std::to_string(limit.rlim_cur >> 20) + " MiB): raise stt.memory");
 }
 
 }  // namespace
@@ -58,17 +118,23 @@ struct SpeechLibrary::Functions {
   decltype(SherpaOnnxGetOfflineStreamResult)* result = nullptr;
   decltype(SherpaOnnxDestroyOfflineRecognizerResult)* destroy_result = nullptr;
 
-  // False: the library does not have one of them.
-  bool load(void* library) {
-    return find(library, "SherpaOnnxGetVersionStr", version) &&
-           find(library, "SherpaOnnxCreateOfflineRecognizer", create) &&
-           find(library, "SherpaOnnxDestroyOfflineRecognizer", destroy) &&
-           find(library, "SherpaOnnxCreateOfflineStream", create_stream) &&
-           find(library, "SherpaOnnxDestroyOfflineStream", destroy_stream) &&
-           find(library, "SherpaOnnxAcceptWaveformOffline", accept) &&
-           find(library, "SherpaOnnxDecodeOfflineStream", decode) &&
-           find(library, "SherpaOnnxGetOfflineStreamResult", result) &&
-           find(library, "SherpaOnnxDestroyOfflineRecognizerResult", destroy_result);
+  // The name of the first function that the library does not have; nullptr: it has all.
+  const char* load(void* library) {
+    const char* missing = nullptr;
+    const auto take = [&](const char* name, auto*& function) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
+      if (function == nullptr && missing == nullptr) missing = name;
+    };
+    take("SherpaOnnxGetVersionStr", version);
+    take("SherpaOnnxCreateOfflineRecognizer", create);
+    take("SherpaOnnxDestroyOfflineRecognizer", destroy);
+    take("SherpaOnnxCreateOfflineStream", create_stream);
+    take("SherpaOnnxDestroyOfflineStream", destroy_stream);
+    take("SherpaOnnxAcceptWaveformOffline", accept);
+    take("SherpaOnnxDecodeOfflineStream", decode);
+    take("SherpaOnnxGetOfflineStreamResult", result);
+    take("SherpaOnnxDestroyOfflineRecognizerResult", destroy_result);
+    return missing;
   }
 };
 
@@ -82,17 +148,36 @@ SpeechLibrary::~SpeechLibrary() = default;
 base::Status SpeechLibrary::load_library() {
   if (functions_) return {};
   // The runtime first: the library finds it by its name, not in the folder of the process.
-  if (::dlopen(file("runtime"), RTLD_NOW | RTLD_GLOBAL) == nullptr) return not_loaded(::dlerror());
+  if (::dlopen(file("runtime"), RTLD_NOW | RTLD_GLOBAL) == nullptr)
+    return not_loaded(kLibraryDamaged, ::dlerror());
   void* library = ::dlopen(file("library"), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return not_loaded(::dlerror());
+  if (library == nullptr) return not_loaded(kLibraryDamaged, ::dlerror());
   auto functions = std::make_unique<Functions>();
-  const bool complete = functions->load(library);
+  const char* missing = functions->load(library);
   const std::string version = functions->version == nullptr ? "unknown" : functions->version();
-  if (!complete || version != kSpeechEngineVersion)
+  if (version != kSpeechEngineVersion)
     return not_loaded("sherpa-onnx has version " + version + ", this program needs " +
                       std::string(kSpeechEngineVersion));
+  if (missing != nullptr) return not_loaded("sherpa-onnx has no function " + std::string(missing));
   functions_ = std::move(functions);
   return {};
+}
+
+// A damaged library ends the process that loads it, so a copy of this one loads it first.
+base::Status SpeechLibrary::load_library_safely() {
+  if (functions_) return {};
+  const auto run = in_copy([this](int to) {
+    if (const base::Status loaded = load_library(); !loaded)
+      write_all(to, loaded.error().message + '\0' + loaded.error().details);
+  });
+  if (!run) return run.error();
+  if (const std::size_t end = run->output.find('\0'); end != std::string::npos) {
+    base::Error error = base::error(Code::kInternal, run->output.substr(0, end));
+    error.details = run->output.substr(end + 1);
+    return error;
+  }
+  if (!run->is_whole) return with_reason(not_loaded(kLibraryDamaged), *run);
+  return load_library();
 }
 
 namespace {
@@ -110,7 +195,7 @@ SherpaOnnxOfflineRecognizerConfig speech_settings(const char* tokens) {
 
 }  // namespace
 
-base::Result<SpeechLibrary::Model> SpeechLibrary::load_model(const SpeechTaskOptions& options) const {
+SpeechLibrary::Model SpeechLibrary::load_model(const SpeechTaskOptions& options) const {
   SherpaOnnxOfflineRecognizerConfig settings = speech_settings(file("tokens"));
   SherpaOnnxOfflineModelConfig& model = settings.model_config;
   switch (layout_) {
@@ -138,30 +223,64 @@ base::Result<SpeechLibrary::Model> SpeechLibrary::load_model(const SpeechTaskOpt
       model.nemo_ctc.model = file("model");
       break;
   }
-  Model loaded{{functions_->create(&settings), functions_->destroy}};
-  if (loaded.recogniser) return loaded;
-  return base::error(Code::kInternal, "the model " + std::string(file("tokens")) +
-                                          " and the files beside it cannot be loaded: they are damaged or of "
-                                          "another family");
+  return Model{{functions_->create(&settings), functions_->destroy}};
+}
+
+// Writes kLoaded as soon as the model is loaded, then kRecognised, the text, a zero and the language.
+void SpeechLibrary::recognise_into(int to, std::span<const std::int16_t> samples,
+                                   const SpeechTaskOptions& options) const {
+  const Model model = load_model(options);
+  if (!model.recogniser) return;
+  write_all(to, {&kLoaded, 1});
+  std::vector<float> sound(samples.size());
+  for (std::size_t at = 0; at < samples.size(); ++at) sound[at] = samples[at] / kSampleScale;
+  const auto* stream = functions_->create_stream(model.recogniser.get());
+  if (stream == nullptr) return;
+  functions_->accept(stream, kSpeechSampleRate, sound.data(), static_cast<std::int32_t>(sound.size()));
+  functions_->decode(model.recogniser.get(), stream);
+  const auto* result = functions_->result(stream);
+  if (result == nullptr || result->text == nullptr) return;
+  const char* language = result->lang == nullptr ? "" : result->lang;
+  write_all(to, kRecognised + std::string(result->text) + '\0' + language);
+  ::_exit(0);  // frees everything at once
 }
 
 base::Result<RecognisedText> SpeechLibrary::recognise(std::span<const std::int16_t> samples,
                                                       const SpeechTaskOptions& options) {
-  if (auto loaded = load_library(); !loaded) return std::move(loaded.error());
-  const auto model = load_model(options);
-  if (!model) return model.error();
-  std::vector<float> sound(samples.size());
-  for (std::size_t at = 0; at < samples.size(); ++at) sound[at] = samples[at] / kSampleScale;
-  const std::unique_ptr<const SherpaOnnxOfflineStream, decltype(functions_->destroy_stream)> stream(
-      functions_->create_stream(model->recogniser.get()), functions_->destroy_stream);
-  if (!stream) return base::error(Code::kPieceFailed, "the piece cannot be recognised");
-  functions_->accept(stream.get(), kSpeechSampleRate, sound.data(), static_cast<std::int32_t>(sound.size()));
-  functions_->decode(model->recogniser.get(), stream.get());
-  const std::unique_ptr<const SherpaOnnxOfflineRecognizerResult, decltype(functions_->destroy_result)> result(
-      functions_->result(stream.get()), functions_->destroy_result);
-  if (!result || result->text == nullptr)
-    return base::error(Code::kPieceFailed, "the piece cannot be recognised");
-  return RecognisedText{result->text, result->lang == nullptr ? "" : result->lang};
+  if (auto loaded = load_library_safely(); !loaded) return std::move(loaded.error());
+  const auto run = in_copy([&](int to) { recognise_into(to, samples, options); });
+  if (!run) return run.error();
+  std::string_view output = run->output;
+  if (output.empty() || output[0] != kLoaded) {
+    if (lacked_memory(*run)) return with_reason(memory_error(), *run);
+    return with_reason(base::error(Code::kInternal,
+                                   "the speech model cannot be loaded: its files are damaged, "
+                                   "or of another family or version"),
+                       *run);
+  }
+  output.remove_prefix(1);
+  const bool is_whole = run->is_whole && !output.empty() && output[0] == kRecognised;
+  if (is_whole) output.remove_prefix(1);
+  const std::size_t end = output.find('\0');
+  if (!is_whole || end == std::string_view::npos || (end == 0 && has_failed(*run))) {
+    if (lacked_memory(*run)) return with_reason(memory_error(), *run);
+    return with_reason(base::error(Code::kPieceFailed, "the speech model failed on the piece"), *run);
+  }
+  return RecognisedText{std::string(output.substr(0, end)), std::string(output.substr(end + 1))};
+}
+
+// The copy's processor time counts against the limit of this process.
+base::Result<CopyRun> SpeechLibrary::in_copy(const std::function<void(int to)>& work) {
+  constexpr std::size_t kOutputMax = std::size_t{1} << 18;
+  auto run = run_apart(cpu_left(), kOutputMax, work);
+  if (!run) return base::error(Code::kOverloaded, "no file descriptor is left for a pipe: raise `ulimit -n`");
+  if (run->exceeded_time) ::raise(SIGXCPU);
+  if (run->was_killed)
+    return base::error(Code::kOverloaded,
+                       "the machine is short of memory for the speech model: give it more, "
+                       "or fewer slots for stt");
+  spend_cpu(run->cpu);
+  return *std::move(run);
 }
 
 #else

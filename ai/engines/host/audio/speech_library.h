@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "ai/engines/host/tool.h"
 #include "ai/engines/speech/loadable_model.h"
 #include "platform/base/result.h"
 
@@ -16,9 +18,10 @@ struct RecognisedText {
   std::string language;  // as the model names it; empty: it does not
 };
 
-// The model that transcribes, in sherpa-onnx. The library is loaded for the first piece and kept. The model
-// is loaded for each piece (0.4 s) and freed after it: otherwise the runtime keeps twice the memory of the
-// longest piece. One thread. Not thread-safe.
+// The model that transcribes, in sherpa-onnx. The library is loaded for the first piece and kept. Each piece
+// is recognised in a copy of this process, which loads the model (0.4 s): it gives all memory back, and a
+// damaged model, for which the library exits or crashes, does not end this process. One thread. Not
+// thread-safe.
 class SpeechLibrary {
  public:
   SpeechLibrary();
@@ -33,6 +36,9 @@ class SpeechLibrary {
 
   // `samples`: 16 kHz, mono. kInternal: the library or the model cannot be loaded, or the library is not of
   // kSpeechEngineVersion; the message says which. kPieceFailed: the library could not decode the piece.
+  // kOverloaded: the kernel has killed the copy, because the machine is short of memory. kOutOfMemory: it
+  // needs more memory than RLIMIT_DATA allows. `details` of an error: the library's own messages. The
+  // processor time counts against RLIMIT_CPU of this process.
   base::Result<RecognisedText> recognise(std::span<const std::int16_t> samples,
                                          const SpeechTaskOptions& options);
 
@@ -40,7 +46,10 @@ class SpeechLibrary {
   struct Functions;
   struct Model;
   base::Status load_library();
-  base::Result<Model> load_model(const SpeechTaskOptions& options) const;
+  base::Status load_library_safely();
+  base::Result<CopyRun> in_copy(const std::function<void(int to)>& work);
+  Model load_model(const SpeechTaskOptions& options) const;
+  void recognise_into(int to, std::span<const std::int16_t> samples, const SpeechTaskOptions& options) const;
   const char* file(const char* role) const;
 
   SpeechModelLayout layout_ = SpeechModelLayout::kMoonshineMerged;
