@@ -37,7 +37,7 @@ Call::~Call() {
 
 bool Call::grow(std::uint64_t bytes) {
   const auto in_memory =
-      static_cast<std::size_t>(upload ? std::min<std::uint64_t>(bytes, kUploadMemoryMax) : bytes);
+      static_cast<std::size_t>(upload ? std::min<std::uint64_t>(bytes, upload->memory_max()) : bytes);
   body_skipped = !budget.grow(in_memory);
   return !body_skipped;
 }

@@ -359,12 +359,12 @@ Problems repeated_parameters(const std::vector<std::string>& names) {
   return problems;
 }
 
-Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* object,
+Problems read_form(std::span<const Field> table, QueryPairs pairs, void* object,
                    std::vector<std::string>& unknown) {
   constexpr std::string_view kListMark = "[]";
   JsonBody none;
   Json values = Json::object();
-  for (const auto& [name, text] : pairs) {
+  for (auto& [name, text] : pairs) {
     std::string_view bare = name;
     if (bare.ends_with(kListMark)) bare.remove_suffix(kListMark.size());
     const Field* row = row_named(table, bare);
@@ -373,7 +373,7 @@ Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* 
     } else if (!text.empty()) {
       Json& value = values[std::string(bare)];
       if (row->type == FieldType::kCustom) {
-        value.push_back(text);
+        value.push_back(std::move(text));
       } else {
         if (!value.is_null()) unknown.push_back(name);
         value = from_text(*row, text);

@@ -147,7 +147,7 @@ Problems repeated_parameters(const std::vector<std::string>& names);
 // Reads the fields of a form in the same way. If a name ends with [], or its row is kCustom, its values form
 // a list, which `custom` reads. `unknown` receives the names that have no row, those of other rows that occur
 // more than once, of which the last value counts, and unknown members of objects that `custom` reads.
-Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* object,
+Problems read_form(std::span<const Field> table, QueryPairs pairs, void* object,
                    std::vector<std::string>& unknown);
 
 }  // namespace millrace::schemas

@@ -65,6 +65,12 @@ std::string name_to_write(const TranscriptionCall& call) {
 // True for OpenAI's model that tells speakers apart. It returns no times without speakers.
 bool is_diarizing(const Target& target) { return target.model.find("-diarize") != std::string::npos; }
 
+// A server of the operator's behind the same protocol may have other models.
+bool is_openai_itself(const Target& target) {
+  return target.preset->dialect == Dialect::kOpenai && !target.preset->base_url.empty() &&
+         target.base_url == target.preset->base_url;
+}
+
 bool requests_speakers(const Target& target, const TranscriptionCall& call) {
   if (call.translate || !speaker_support(target).speakers) return false;
   switch (call.form) {
@@ -122,7 +128,7 @@ bool takes_language(const Target& target, const TranscriptionCall& call) {
 void write_requested(const Target& target, const TranscriptionCall& call, FormBody& form) {
   form.field("model", target.model);
   if (takes_language(target, call)) form.field("language", call.language);
-  if (!call.prompt.empty()) form.field("prompt", call.prompt);
+  if (!call.prompt.empty() && speaker_support(target).prompt) form.field("prompt", call.prompt);
   if (call.temperature) form.field("temperature", schemas::dump(Json(*call.temperature)));
   write_speaker_fields(target, call, form);
   request_times(target, call, form);
@@ -220,8 +226,13 @@ SpeakerSupport speaker_support(const Target& target) {
   if (target.preset->family != Family::kOpenai) return {};
   switch (target.preset->dialect) {
     case Dialect::kOpenai:
-    case Dialect::kLocal:
-      return {.speakers = true, .known_speakers = true, .chunking = true};
+    case Dialect::kLocal: {
+      const bool has_speakers = is_diarizing(target) || !is_openai_itself(target);
+      return {.speakers = has_speakers,
+              .known_speakers = has_speakers,
+              .chunking = true,
+              .prompt = !is_diarizing(target)};
+    }
     case Dialect::kMistral:
       return {.speakers = true, .language = false};
     case Dialect::kAnthropic:

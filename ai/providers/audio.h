@@ -42,7 +42,9 @@ struct ReportedTimes {
 // `language`: as in TranscriptionCall. Mistral's models return no timestamps if it is given.
 ReportedTimes reported_times(const Target& target, std::string_view language);
 
-// What the provider's API has for speakers. Whether the model has it too, only the provider knows.
+// What the model has for speakers. Of OpenAI's own models this is known; of a server with a base_url of its
+// own and of other providers it is what the API has, and only the provider knows whether the model has it
+// too.
 schemas::SpeakerSupport speaker_support(const Target& target);
 
 // nullopt: the provider's API supports it. Otherwise kBadRequest. no_translation also returns it if the API

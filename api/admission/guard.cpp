@@ -40,11 +40,16 @@ BodyForm body_form(const front::Head& head, const Route& route) {
   return media_type(content_type_of(head)).starts_with("multipart/") ? BodyForm::kForm : BodyForm::kFile;
 }
 
+const FileRules& file_rules(const Route& route) {
+  if (route.body == BodyKind::kFile) return kAnyFileRules;
+  return route.body == BodyKind::kDocument ? kDocumentRules : kRecordingRules;
+}
+
 // The bytes of the body that will be in memory at once, as far as the head says. An upload is streamed to
 // disk.
 std::size_t declared(const front::Head& head, const Route& route) {
   const auto bytes = static_cast<std::size_t>(head.content_length.value_or(0));
-  return body_form(head, route) == BodyForm::kWhole ? bytes : std::min(bytes, kUploadMemoryMax);
+  return body_form(head, route) == BodyForm::kWhole ? bytes : std::min(bytes, file_rules(route).memory_max);
 }
 
 // Empty parts, for example behind a last `&`, are no parameters (query_pairs).
@@ -79,11 +84,6 @@ base::Status readable_file(const front::Head& head) {
   if (!media_type(content_type_of(head)).starts_with("multipart/")) return {};
   return base::error(Code::kUnsupportedType,
                      "The body must be the bytes of the file, not a form: `curl -T FILE`, not `curl -F`");
-}
-
-const FileRules& file_rules(const Route& route) {
-  if (route.body == BodyKind::kFile) return kAnyFileRules;
-  return route.body == BodyKind::kDocument ? kDocumentRules : kRecordingRules;
 }
 
 // True if the body can be read in the form in which it is sent.

@@ -69,7 +69,9 @@ constinit const FileRules kRecordingRules{.subject = "recording",
                                           .too_large = Code::kAudioTooLarge,
                                           .check_head = &check_recording,
                                           .large_field = schemas::kKnownSpeakerReferences,
-                                          .large_field_max = schemas::kSpeakerReferenceMax};
+                                          .large_field_max = schemas::kSpeakerReferenceMax,
+                                          .fields_max = kRecordingFieldsMax,
+                                          .memory_max = kRecordingMemoryMax};
 constinit const FileRules kDocumentRules{.subject = "document",
                                          .head_bytes = schemas::kMediaHeadBytes,
                                          .bytes_max = schemas::kDocumentBytesMax,
@@ -311,10 +313,10 @@ base::Status Upload::field_bytes(std::string_view bytes) {
                                 "string_too_long", R"({"max_length":)" + std::to_string(max) + "}");
     return problem_->error;
   }
-  if (fields_bytes_ <= kFormFieldsMax) return {};
+  if (fields_bytes_ <= rules_.fields_max) return {};
   problem_ = refusal_of_field(name,
                               "The fields of the form should have at most " +
-                                  base::format_bytes(static_cast<std::int64_t>(kFormFieldsMax)) +
+                                  base::format_bytes(static_cast<std::int64_t>(rules_.fields_max)) +
                                   " together, without the file",
                               "string_too_long");
   return problem_->error;
@@ -350,6 +352,7 @@ base::Status Upload::part_ends() {
     const std::string& name = form_.fields.back().first;
     return base::error(Code::kBadRequest, "The form field '" + name + "' is not UTF-8", name);
   }
+  if (kind_ == PartKind::kField) form_.fields.back().second.shrink_to_fit();
   if (kind_ != PartKind::kFile) {
     part_digests_.back().content_sha256 = base::hex(hash_.finish());
     return {};

@@ -17,6 +17,7 @@
 #include "platform/base/crypto.h"
 #include "platform/base/pool.h"
 #include "schemas/error_body.h"
+#include "schemas/media/speakers.h"
 #include "schemas/media/transcription.h"
 #include "storage/blobs/blobs.h"
 
@@ -24,11 +25,18 @@ namespace millrace::api {
 
 inline constexpr std::size_t kFormFieldMax = 64 * 1024;  // bytes of a field's value; 422
 inline constexpr std::size_t kFormFieldsMax = 4u << 20;  // bytes of the values of all fields together; 422
+// The same of a form with a recording, which may have references of speakers: 6.25 MiB.
+inline constexpr std::size_t kRecordingFieldsMax =
+    schemas::kKnownSpeakersMax * schemas::kSpeakerReferenceMax + 4 * kFormFieldMax;
 inline constexpr std::string_view kFormFile = schemas::kRecordingField;
 // Upper bound for the memory of one upload: the bytes that wait for the pool and the bytes being parsed (up
-// to 2 MiB of capacity each), the fields (kFormFieldsMax), and 1 MiB of the file. If more bytes would wait,
+// to 2 MiB of capacity each), 1 MiB of the file, and the fields (kFormFieldsMax). If more bytes would wait,
 // reading from the client pauses.
 inline constexpr std::size_t kUploadMemoryMax = 10u << 20;
+// The same of a recording. While it arrives, 5 MiB as above and the fields, of which the last one may use
+// four times its bytes while its memory grows: 15.75 MiB. Afterwards the fields are moved from step to step.
+// At the end they exist as JSON values and as text, whose memory doubles as it grows: 25 MiB.
+inline constexpr std::size_t kRecordingMemoryMax = 4 * kRecordingFieldsMax;
 
 // Which file an upload accepts.
 struct FileRules {
@@ -41,6 +49,8 @@ struct FileRules {
   // A field, whose name may end with [], that may have `large_field_max` bytes instead of kFormFieldMax.
   std::string_view large_field = {};
   std::size_t large_field_max = 0;
+  std::size_t fields_max = kFormFieldsMax;    // bytes of the values of all fields together
+  std::size_t memory_max = kUploadMemoryMax;  // upper bound for the memory of one upload
 };
 extern const FileRules kRecordingRules;  // kAudioEmpty, kAudioTooLarge, kAudioUnsupported
 extern const FileRules kDocumentRules;   // kDocumentEmpty, kDocumentTooLarge, kDocumentUnsupported
@@ -75,6 +85,7 @@ class Upload final : public front::BodySink,
          const std::optional<std::string>& boundary, std::int64_t expected_bytes);
   ~Upload() override;
 
+  std::size_t memory_max() const { return rules_.memory_max; }
   bool is_form() const { return reader_.has_value(); }
   // Starts parsing on the pool. Until then received bytes stay in memory, so that a caller with an unknown
   // key cannot write to the disk.

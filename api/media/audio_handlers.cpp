@@ -8,6 +8,7 @@
 #include "api/tenants/job_cost.h"
 #include "schemas/dropped.h"
 #include "schemas/jobs/job_name.h"
+#include "schemas/media/languages.h"
 #include "schemas/media/transcription_request.h"
 
 namespace millrace::api {
@@ -40,8 +41,19 @@ JobResponder::ReplyOptions reply_options_of(const RecordingIntake& intake,
   return reply_options;
 }
 
+// The local engine aligns only English words.
+bool is_known_not_english(const schemas::TranscriptionSpec& spec) {
+  const std::string language = schemas::spoken_language(spec);
+  return !language.empty() && language != schemas::spoken_name("en");
+}
+
 void report_unsupported_times(const inference::Registry& registry, schemas::TranscriptionRequest& request) {
-  if (!request.needs_times || !request.spec.by_provider) return;
+  if (!request.needs_times) return;
+  if (!request.spec.by_provider) {
+    if (request.spec.style.words && is_known_not_english(request.spec))
+      request.dropped.push_back({.name = "timestamp_granularities"});
+    return;
+  }
   const auto [segments, words] =
       inference::reported_times(registry, request.spec.model, request.spec.language);
   const schemas::TranscriptStyle& style = request.spec.style;
@@ -75,7 +87,8 @@ void submit_recording(const RecordingIntake& intake, Form form) {
           },
       .may_suggest =
           [&](std::string_view model) { return schemas::allows(call.principal->access.models, model); }};
-  auto request = schemas::parse_transcription_request(intake.task, form.fields, form.file != nullptr, models);
+  auto request =
+      schemas::parse_transcription_request(intake.task, std::move(form.fields), form.file != nullptr, models);
   if (!request)
     return call.refuse(wrong_model_error(intake.context, requested_model, "transcribe recordings",
                                          std::move(request.error())));
@@ -97,10 +110,10 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   submission->metadata = std::move(request->metadata);
   submission->start = request->start;
   submission->run_at_max = intake.context.options.run_at_max;
-  submission->spec = schemas::to_json(request->spec);
   submission->input = std::move(form.file);
   JobResponder::ReplyOptions reply_options = reply_options_of(intake, *request);
-  reply_options.name = schemas::job_name(schemas::Kind::kStt, submission->spec);
+  reply_options.name = submission->name = schemas::job_name(request->spec.file_name);
+  submission->spec = schemas::to_json(std::move(request->spec));
   if (auto staged = stage_large_spec(intake.context.store.blobs(), *submission); !staged)
     return call.fail(staged.error());
   std::make_shared<JobResponder>(intake.context, intake.call, *std::move(submission),

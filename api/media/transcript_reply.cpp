@@ -93,8 +93,8 @@ base::Result<front::Reply> partial_transcript(Context& context, const std::strin
     if (!piece) return piece.error();
     pieces.push_back(*std::move(piece));
   }
-  const std::string language = spec->by_provider ? spec->language : "english";
-  return reply_with(schemas::join(pieces, language, std::nullopt), spec->style, other, spec->model);
+  const schemas::Transcript so_far = schemas::join(pieces, schemas::spoken_language(*spec), std::nullopt);
+  return reply_with(so_far, spec->style, other, spec->model);
 }
 
 }  // namespace millrace::api

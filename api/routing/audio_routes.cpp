@@ -1,5 +1,6 @@
 #include <array>
 
+#include "api/admission/upload.h"
 #include "api/handlers.h"
 #include "api/model_request.h"
 #include "api/routing/route.h"
@@ -9,8 +10,9 @@ namespace {
 
 using schemas::Scope;
 
-// The recording and the rest of the form.
-constexpr std::size_t kRecordingBody = 30u << 20;
+// The recording (25 MiB), the other fields (6.25 MiB) and the lines between them.
+constexpr std::size_t kRecordingBody = 32u << 20;
+static_assert(kRecordingBody > static_cast<std::size_t>(schemas::kAudioBytesMax) + kRecordingFieldsMax);
 constexpr std::string_view kPlainText = "text/plain";
 
 constexpr std::string_view kTranscriptionExample =

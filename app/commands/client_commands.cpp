@@ -297,7 +297,7 @@ void add_transcribe(CLI::App& app, int& exit_code) {
       ->add_option("--format", request->format,
                    "text, srt, vtt, json, verbose_json or diarized_json (default: text)")
       ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json", "diarized_json"}));
-  command->add_option("--model", request->model,
+  command->add_option("-m,--model", request->model,
                       "Model (default: the gateway's default local model, English)");
   command->add_option("--language", request->language, "Language of the recording, such as en");
   command->add_flag("--translate", request->translate, "Translates into English");

@@ -50,7 +50,22 @@ void check_new_name(const SpeechModelsSection& out, const engines::SpeechModel& 
                                  "\" is also the name of the row at " + out.places[index]});
 }
 
+// Why the name cannot be that of a configured model; empty: it can. `further`: other names of the default
+// model.
+std::string taken_local_name(const std::string& name, std::span<const std::string_view> further) {
+  if (name.starts_with(schemas::kOwnModelPrefix))
+    return "\"" + name + "\" begins with " + std::string(schemas::kOwnModelPrefix) +
+           ", which is for built-in models; choose another name";
+  if (std::ranges::find(further, name) != further.end())
+    return "\"" + name + "\" is another name of the default local model; choose another name";
+  return {};
+}
+
 }  // namespace
+
+std::string taken_speech_name(const std::string& name) {
+  return taken_local_name(name, schemas::default_transcription_names());
+}
 
 std::string read_local_model_name(SectionMap& map, const std::string& example,
                                   std::span<const std::string_view> further) {
@@ -58,11 +73,8 @@ std::string read_local_model_name(SectionMap& map, const std::string& example,
   if (!is_model_name(name)) {
     map.mistake("name",
                 "is the name that clients send, such as " + example + ": 1 to 200 characters, no spaces");
-  } else if (name.starts_with(schemas::kOwnModelPrefix)) {
-    map.mistake("name", "\"" + name + "\" begins with " + std::string(schemas::kOwnModelPrefix) +
-                            ", which is for built-in models; choose another name");
-  } else if (std::ranges::find(further, name) != further.end()) {
-    map.mistake("name", "\"" + name + "\" is another name of the default local model; choose another name");
+  } else if (const std::string taken = taken_local_name(name, further); !taken.empty()) {
+    map.mistake("name", taken);
   }
   return name;
 }

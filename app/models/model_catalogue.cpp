@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ai/engines/speech/model_files.h"
+#include "app/cli/json_cells.h"
 #include "app/config/models_section.h"
 #include "app/config/section_map.h"
 #include "app/config/speech_models_section.h"
@@ -22,6 +23,12 @@ constexpr std::array<std::string_view, 5> kCatalogueModelKeys{"name", "family", 
                                                               "files"};
 constexpr std::array<std::string_view, 4> kCatalogueFileKeys{"name", "url", "size", "sha256"};
 constexpr std::size_t kSha256Digits = 64;
+constexpr std::size_t kLicenceBytesMax = 200, kUrlBytesMax = 2'000;
+
+// The texts are printed, so they have no control characters.
+bool is_printable(std::string_view text, std::size_t bytes_max) {
+  return text.size() <= bytes_max && std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
 
 // One part of a path that is not hidden: the partial download and the lock have other names.
 bool is_file_name(std::string_view text) {
@@ -42,7 +49,9 @@ CatalogueFile read_catalogue_file(const ConfigNode& node, Mistakes& mistakes) {
   if (!is_file_name(file.name))
     map.mistake("name", "is the file's name without a folder: letters, digits and . _ - +");
   file.url = map.text("url").value_or("");
-  if (!is_download_url(file.url))
+  if (!is_printable(file.url, kUrlBytesMax))
+    map.mistake("url", "has at most " + std::to_string(kUrlBytesMax) + " characters, all of them printable");
+  else if (!is_download_url(file.url))
     map.mistake("url", "must begin with https://, or be http:// on this machine");
   if (map.find("size") == nullptr) map.mistake("size", "is missing: the file's size in bytes");
   file.bytes = map.whole("size", 1, kModelFileBytesMax).value_or(0);
@@ -73,10 +82,14 @@ CatalogueModel read_catalogue_model(const ConfigNode& node, Mistakes& mistakes) 
   model.name = map.text("name").value_or("");
   if (!is_file_name(model.name))
     map.mistake("name", "is the model's name and its folder's: letters, digits and . _ - +");
+  if (const std::string taken = taken_speech_name(model.name); !taken.empty()) map.mistake("name", taken);
   if (const auto family = read_speech_family(map)) model.family = *family;
   model.languages = read_speech_languages(map);
   model.licence = map.text("licence").value_or("");
   if (model.licence.empty()) map.mistake("licence", "is missing, as in MIT");
+  if (!is_printable(model.licence, kLicenceBytesMax))
+    map.mistake("licence", "has at most " + std::to_string(kLicenceBytesMax) +
+                               " characters, all of them printable ASCII");
   read_catalogue_files(map, model, mistakes);
   return model;
 }
@@ -128,7 +141,7 @@ base::Result<std::vector<CatalogueModel>> read_catalogue(const std::string& file
   if (mistakes.empty()) return models;
   std::string summary;
   for (const base::ConfigMistake& mistake : mistakes)
-    summary += (summary.empty() ? "" : "\n") + mistake.place + ": " + mistake.message;
+    summary += (summary.empty() ? "" : "\n") + mistake.place + ": " + cli::one_line(mistake.message);
   return base::error(base::Code::kInvalidField, std::move(summary));
 }
 
@@ -140,8 +153,8 @@ std::string stt_models_row(const CatalogueModel& model, const std::string& folde
   }
   std::string path;  // in single quotes, in which a quote is doubled
   for (const char c : folder) path += c == '\'' ? std::string("''") : std::string(1, c);
-  return "stt:\n  models:\n  - name: " + model.name +
-         "\n    family: " + std::string(engines::family_name(model.family)) + "\n    path: '" + path +
+  return "stt:\n  models:\n  - name: '" + model.name +  // 1.0 would be a number
+         "'\n    family: " + std::string(engines::family_name(model.family)) + "\n    path: '" + path +
          "'\n    languages: [" + languages + "]\n";
 }
 

@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "app/cli/client.h"
 #include "app/models/partial_download.h"
 #include "platform/net/fetch.h"
 
@@ -21,8 +22,8 @@ namespace {
 
 constexpr int kFullStatus = 200, kRangeStatus = 206, kNoRangeStatus = 416;
 constexpr int kTooManyStatus = 429, kServerErrorStatus = 500;
-constexpr std::chrono::seconds kStallTimeout{30}, kRetryAfter{1};
-constexpr std::chrono::milliseconds kFirstByteTimeout{60'000};
+constexpr std::chrono::seconds kStallTimeout{30};
+constexpr std::chrono::milliseconds kFirstByteTimeout{60'000}, kRetryAfter{1'000};
 constexpr std::size_t kErrorPageBytes = std::size_t{1} << 20;
 
 base::Error interrupted() { return base::error(base::Code::kJobCancelled, "interrupted"); }
@@ -37,9 +38,10 @@ base::Error failed_for_good(const std::string& url, const std::string& why) {
   return error;
 }
 
-base::Error other_file(const CatalogueFile& file, const std::string& why) {
-  base::Error error =
-      base::error(base::Code::kUpstream, file.url + " is not the listed file: " + why + "; it was not kept");
+// `kept`: bytes of earlier replies, which may be those of the listed file.
+base::Error other_file(const CatalogueFile& file, const std::string& why, std::int64_t kept = 0) {
+  const std::string end = kept == 0 ? "; it was not kept" : "; what had arrived before is kept";
+  base::Error error = base::error(base::Code::kUpstream, file.url + " is not the listed file: " + why + end);
   error.is_permanent = true;
   return error;
 }
@@ -79,6 +81,7 @@ struct ModelDownload::Transfer {
   PartialDownload& part;
   const OnProgress& on_progress;
   bool has_content = false;
+  bool is_other_range = false;  // than the requested one
   std::optional<base::Error> fault = {};
 
   void take_head(const net::HttpReply& head) {
@@ -86,13 +89,19 @@ struct ModelDownload::Transfer {
     if (!has_content) return;
     if (head.status == kRangeStatus && !begins_at(head.header("content-range"), part.bytes())) {
       fault = failed_now(file.url, "the server sent another range than the requested one");
-      return part.restart();
+      is_other_range = true;
+      return;
+    }
+    const std::int64_t first = head.status == kRangeStatus ? part.bytes() : 0;
+    const auto declared = number_of(head.header("content-length"));
+    if (declared && *declared != file.bytes - first) {
+      fault = other_file(
+          file,
+          "it has " + std::to_string(first + *declared) + " bytes instead of " + std::to_string(file.bytes),
+          part.bytes());
+      return;
     }
     if (head.status == kFullStatus && part.bytes() > 0) part.restart();  // it does not support ranges
-    const auto declared = number_of(head.header("content-length"));
-    if (declared && *declared != file.bytes - part.bytes())
-      fault = other_file(file, "it has " + std::to_string(part.bytes() + *declared) + " bytes instead of " +
-                                   std::to_string(file.bytes));
   }
 
   bool take(std::string_view bytes) {
@@ -100,6 +109,7 @@ struct ModelDownload::Transfer {
     if (!has_content) return true;  // a page about an error
     if (part.bytes() + static_cast<std::int64_t>(bytes.size()) > file.bytes) {
       fault = other_file(file, "it has more than " + std::to_string(file.bytes) + " bytes");
+      part.restart();
       return false;
     }
     if (!part.write(bytes)) return false;
@@ -118,7 +128,10 @@ base::Result<base::Fd> ModelDownload::lock_folder(const std::string& folder) {
   if (!opened)
     return base::error(base::Code::kInternal,
                        "cannot create " + folder + ": " + std::generic_category().message(errno));
-  if (::flock(opened.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return opened;
+  if (::flock(opened.get(), LOCK_EX | LOCK_NB) == 0) return opened;
+  if (errno != EWOULDBLOCK)
+    return base::error(base::Code::kInternal,
+                       "cannot lock " + folder + ": " + std::generic_category().message(errno));
   return base::error(base::Code::kInvalidState,
                      "another `models pull` writes to " + folder + ": wait until it ends");
 }
@@ -143,7 +156,7 @@ base::Status ModelDownload::fetch(const CatalogueFile& file, const std::string& 
   if (!part) return part.error();
   for (;;) {
     if (base::Status filled = fill(file, *part); !filled) {
-      if (filled.error().code == base::Code::kUpstream) part->remove();
+      if (part->bytes() == 0) part->remove();
       return filled;
     }
     const bool was_resumed = part->is_from_before();
@@ -173,7 +186,8 @@ base::Status ModelDownload::fill(const CatalogueFile& file, PartialDownload& par
       error.message += "; run the command again to continue after " + of_bytes(part.bytes(), file.bytes);
       return error;
     }
-    if (tries > 0 && interrupt_.wait(kRetryAfter)) return interrupted();
+    const auto wait = error.retry_after.count() > 0 ? error.retry_after : kRetryAfter;
+    if (tries > 0 && interrupt_.wait(wait)) return interrupted();
   }
   return part.problem();
 }
@@ -181,11 +195,11 @@ base::Status ModelDownload::fill(const CatalogueFile& file, PartialDownload& par
 // Follows redirects. The digest makes it unimportant who sends the bytes.
 base::Status ModelDownload::request(const CatalogueFile& file, PartialDownload& part) {
   std::string url = file.url;
+  bool with_range = part.bytes() > 0;
   for (int hop = 0; hop <= kDownloadRedirectsMax; ++hop) {
     net::HttpRequest request;
     request.url = url;
-    if (part.bytes() > 0)
-      request.headers.emplace_back("Range", "bytes=" + std::to_string(part.bytes()) + "-");
+    if (with_range) request.headers.emplace_back("Range", "bytes=" + std::to_string(part.bytes()) + "-");
     request.total_timeout = std::chrono::milliseconds(0);
     request.stall_timeout = kStallTimeout;
     request.first_byte_timeout = kFirstByteTimeout;
@@ -197,18 +211,25 @@ base::Status ModelDownload::request(const CatalogueFile& file, PartialDownload& 
     const auto reply = send(std::move(request), std::move(handlers));
     if (!reply) return interrupted();
     if (base::Status disk = part.problem(); !disk) return disk;
+    if (transfer.is_other_range && with_range) {
+      with_range = false;
+      continue;
+    }
     if (transfer.fault) return *transfer.fault;
     if (!*reply) return failed_now(url, reply->error().message);
     const int status = (*reply)->status;
     if (status == kFullStatus || status == kRangeStatus) return {};
-    if (status == kNoRangeStatus && part.bytes() > 0) {
-      part.restart();
+    if (status == kNoRangeStatus && with_range) {
+      with_range = false;
       continue;
     }
     if (!net::is_redirect(status)) {
       const std::string why = "the server answered " + std::to_string(status);
       const bool may_pass = status == kTooManyStatus || status >= kServerErrorStatus;
-      return may_pass ? failed_now(url, why) : failed_for_good(url, why);
+      if (!may_pass) return failed_for_good(url, why);
+      base::Error error = failed_now(url, why);
+      error.retry_after = cli::retry_after(**reply);
+      return error;
     }
     const std::string next = net::resolve_location(url, (*reply)->header("location"));
     const bool is_downgrade = url.starts_with("https://") && !next.starts_with("https://");

@@ -204,10 +204,19 @@ const SpokenLanguage* find_language(std::string_view text) {
   const std::string whole = in_lower_case(text);
   std::string code = whole.substr(0, whole.find_first_of("-_"));
   if (code == "eng") code = "en";
+  if (code == "nb") code = "no";
   const auto found = std::find_if(kLanguages.begin(), kLanguages.end(), [&](const SpokenLanguage& language) {
     return language.code == code || in_lower_case(language.name) == whole;
   });
   return found == kLanguages.end() ? nullptr : &*found;
+}
+
+std::string spoken_name(std::string_view text) {
+  constexpr std::string_view kBegin = "<|", kEnd = "|>";
+  if (text.starts_with(kBegin) && text.ends_with(kEnd) && text.size() > kBegin.size() + kEnd.size())
+    text = text.substr(kBegin.size(), text.size() - kBegin.size() - kEnd.size());
+  const SpokenLanguage* language = find_language(text);
+  return language == nullptr ? std::string() : in_lower_case(language->name);
 }
 
 std::string shown_language(std::string_view code) {

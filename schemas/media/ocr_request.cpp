@@ -397,7 +397,7 @@ tl::expected<OcrRequest, Refusal> parse_ocr_form(const QueryPairs& fields, bool 
   if (has_file) pairs.emplace_back(kOcrForm.front().name, "present");
   OcrRequestDraft draft;
   std::vector<std::string> unknown;
-  Problems problems = read_form(kOcrForm, pairs, &draft, unknown);
+  Problems problems = read_form(kOcrForm, std::move(pairs), &draft, unknown);
   return request_of(std::move(draft), std::move(problems), unknown, has_provider);
 }
 

@@ -120,7 +120,7 @@ QueryPairs form_fields(const ChunkingStrategy& strategy) {
   return out;
 }
 
-void write_speakers(const SpeakerParameters& parameters, Json& to) {
+void write_speakers(SpeakerParameters parameters, Json& to) {
   if (parameters.chunking) {
     const ChunkingStrategy& from = *parameters.chunking;
     Json vad{{"type", kServerVad}};
@@ -129,8 +129,10 @@ void write_speakers(const SpeakerParameters& parameters, Json& to) {
     if (from.threshold) vad["threshold"] = *from.threshold;
     to[std::string(kChunkingStrategy)] = from.server_vad ? std::move(vad) : Json(kAuto);
   }
-  if (!parameters.names.empty()) to[std::string(kKnownSpeakerNames)] = parameters.names;
-  if (!parameters.references.empty()) to[std::string(kKnownSpeakerReferences)] = parameters.references;
+  if (!parameters.names.empty()) to[std::string(kKnownSpeakerNames)] = std::move(parameters.names);
+  if (parameters.references.empty()) return;
+  Json& references = to[std::string(kKnownSpeakerReferences)] = Json::array();
+  for (std::string& each : parameters.references) references.push_back(std::move(each));
 }
 
 SpeakerParameters speakers_from(const Json& from) {
@@ -153,7 +155,8 @@ SpeakerSupport operator&(const SpeakerSupport& a, const SpeakerSupport& b) {
   return {.speakers = a.speakers && b.speakers,
           .known_speakers = a.known_speakers && b.known_speakers,
           .chunking = a.chunking && b.chunking,
-          .language = a.language && b.language};
+          .language = a.language && b.language,
+          .prompt = a.prompt && b.prompt};
 }
 
 void join_chunking_fields(QueryPairs& fields) {

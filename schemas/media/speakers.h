@@ -40,7 +40,7 @@ struct SpeakerParameters {
   std::vector<std::string> names = {}, references = {};
 };
 // The members are added to `to`; those that are not given are left out.
-void write_speakers(const SpeakerParameters& parameters, Json& to);
+void write_speakers(SpeakerParameters parameters, Json& to);
 SpeakerParameters speakers_from(const Json& from);
 
 // What a model can do with the speakers of a recording.
@@ -49,6 +49,7 @@ struct SpeakerSupport {
   bool known_speakers = false;  // it takes names and references
   bool chunking = false;        // it takes a chunking strategy
   bool language = true;         // it takes a language when it tells speakers apart
+  bool prompt = true;           // it takes a prompt
 };
 SpeakerSupport operator&(const SpeakerSupport& a, const SpeakerSupport& b);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <utility>
 
 #include "schemas/json/json.h"
@@ -144,11 +145,27 @@ std::string text_of(const TranscriptPiece& piece) {
   return out;
 }
 
+namespace {
+
+// Of those that are detected; the first of equally many. Empty: none is.
+std::string language_of_most(const std::vector<TranscriptPiece>& pieces) {
+  std::map<std::string_view, int> counts;
+  std::string_view most;
+  for (const TranscriptPiece& piece : pieces) ++counts[piece.language];
+  for (const TranscriptPiece& piece : pieces) {
+    if (!piece.language.empty() && (most.empty() || counts[piece.language] > counts[most]))
+      most = piece.language;
+  }
+  return std::string(most);
+}
+
+}  // namespace
+
 Transcript join(const std::vector<TranscriptPiece>& pieces, std::string language,
                 std::optional<double> seconds) {
-  Transcript out{std::move(language), seconds, {}, {}, {}};
+  Transcript out{language_of_most(pieces), seconds, {}, {}, {}};
+  if (out.language.empty()) out.language = std::move(language);
   for (const TranscriptPiece& piece : pieces) {
-    if (!piece.language.empty()) out.language = piece.language;
     if (piece.seconds) out.seconds = piece.seconds;
     add_words(out.text, text_of(piece));
     out.segments.insert(out.segments.end(), piece.segments.begin(), piece.segments.end());

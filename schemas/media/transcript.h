@@ -32,10 +32,9 @@ struct TranscriptSegment {
 struct TranscriptPiece {
   std::vector<TranscriptSegment> segments;
   std::vector<TranscriptWord> words;
-  std::optional<base::Error> error;  // the piece could not be recognised; the rest is empty
-  // Set only for a piece that is the whole recording, from a provider's model.
-  std::string language = {};
-  std::optional<double> seconds = {};
+  std::optional<base::Error> error;    // the piece could not be recognised; the rest is empty
+  std::string language = {};           // as in Transcript, if the recogniser detected it
+  std::optional<double> seconds = {};  // set only for a whole recording, from a provider's model
 };
 std::string to_json(const TranscriptPiece& piece);
 base::Result<TranscriptPiece> piece_from_json(std::string_view json);
@@ -54,8 +53,8 @@ struct Transcript {
 std::string text_of(const TranscriptPiece& piece);
 void add_words(std::string& text, std::string_view more);
 
-// Joins the pieces in order; segments of failed pieces are missing. The language and length of a piece take
-// precedence over the arguments.
+// Joins the pieces in order; segments of failed pieces are missing. The language of most pieces and the
+// length of a piece take precedence over the arguments.
 Transcript join(const std::vector<TranscriptPiece>& pieces, std::string language,
                 std::optional<double> seconds);
 

@@ -35,15 +35,22 @@ struct TranscriptionSpec {
   std::optional<double> temperature;
   SpeakerParameters speakers;
   TranscriptStyle style;
-  bool by_provider = false;  // a provider's model transcribes it, not the local engine; fixed at submission
-  std::string local_model;   // name of the local model, fixed at submission; empty: `by_provider`
-  AllowList allowed_models;  // of the key, for fallbacks
+  bool by_provider = false;    // a provider's model transcribes it, not the local engine; fixed at submission
+  std::string local_model;     // name of the local model, fixed at submission; empty: `by_provider`
+  std::string model_language;  // ISO 639-1: the only language of the local model; empty: it knows several
+  AllowList allowed_models;    // of the key, for fallbacks
   // Set for a child: its share of the root job's pieces, and the whole recording's length.
   std::vector<AudioPiece> pieces;
   std::int64_t recording_ms = 0;
   bool is_share() const { return !pieces.empty(); }
 };
+// Empties the references of speakers, which may be large.
+std::string to_json(TranscriptionSpec&& spec);
 std::string to_json(const TranscriptionSpec& spec);
 base::Result<TranscriptionSpec> transcription_spec_from_json(std::string_view json);
+
+// The language of the recording as far as the request and its model tell: of a local model, Whisper's name;
+// of a provider's, as requested. Empty: not known.
+std::string spoken_language(const TranscriptionSpec& spec);
 
 }  // namespace millrace::schemas

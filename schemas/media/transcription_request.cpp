@@ -160,7 +160,7 @@ constexpr std::array kTranscriptionTable{
     Field{.name = kKnownSpeakerReferences,
           .type = FieldType::kCustom,
           .text = "Recordings of 2 to 10 s of these speakers, as data URIs of at most 1.5 MiB; the name may "
-                  "end with `[]`",
+                  "end with `[]`. All fields without the file have at most 6.25 MiB",
           .schema = R"({"type":"array","maxItems":4,"items":{"type":"string","maxLength":1572864}})",
           .custom = &read_into_speakers<&read_speaker_references>},
     kMetadataField,
@@ -298,6 +298,7 @@ TranscriptionRequest request_of(TranscriptionTask task, TranscriptionRequestDraf
   out.spec.by_provider = local == nullptr;
   if (local != nullptr) {
     out.spec.local_model = local->name;
+    if (local->languages.size() == 1) out.spec.model_language = local->languages.front();
     if (const SpokenLanguage* known = find_language(out.spec.language)) out.spec.language = known->code;
   }
   out.spec.style = {.form = transcript_format_named(draft.form).value_or(TranscriptFormat::kJson),
@@ -330,6 +331,10 @@ void drop_unsupported_speakers(const SpeakerSupport& support, TranscriptionReque
     sent.names.clear();
     sent.references.clear();
   }
+  if (!request.spec.prompt.empty() && !support.prompt) {
+    request.dropped.push_back({.name = "prompt"});
+    request.spec.prompt.clear();
+  }
   const bool is_diarized = request.spec.style.form == TranscriptFormat::kDiarizedJson;
   if (is_diarized && !request.spec.language.empty() && !support.language) {
     request.dropped.push_back({.name = "language"});
@@ -343,17 +348,15 @@ std::span<const Field> transcription_fields(TranscriptionTask task) {
 }
 
 tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(TranscriptionTask task,
-                                                                        const QueryPairs& fields,
-                                                                        bool has_file,
+                                                                        QueryPairs pairs, bool has_file,
                                                                         const TranscriptionModels& models) {
-  QueryPairs pairs = fields;
   std::erase_if(pairs, [](const auto& pair) { return pair.first == kFileField.name; });
   if (has_file) pairs.emplace_back(kFileField.name, "there");
   if (task == TranscriptionTask::kTranscribe) join_chunking_fields(pairs);
   TranscriptionRequestDraft draft;
   draft.form = name(TranscriptFormat::kJson);
   std::vector<std::string> unknown;
-  Problems problems = read_form(transcription_fields(task), pairs, &draft, unknown);
+  Problems problems = read_form(transcription_fields(task), std::move(pairs), &draft, unknown);
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
   const bool has_provider = models.has_provider && models.has_provider(draft.model);
   const LocalTranscriptionModel* local = models.local.serving(draft.model, has_provider);

@@ -39,18 +39,18 @@ struct TranscriptionModels {
   std::function<bool(std::string_view name)> may_suggest = {};
 };
 
-// `fields`: the form's fields without the file, in order. Errors: kInvalidField with its problems (a missing
+// `pairs`: the form's fields without the file, in order. Errors: kInvalidField with its problems (a missing
 // file is one, and a language that the local model does not know), kModelNotFound (names the nearest model,
 // or what to do to have it).
 tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(TranscriptionTask task,
-                                                                        const QueryPairs& fields,
-                                                                        bool has_file,
+                                                                        QueryPairs pairs, bool has_file,
                                                                         const TranscriptionModels& models);
 
 // A refusal if the request needs the speakers of the recording and its model does not tell them apart.
 // `knows_speakers`: it does.
 std::optional<Refusal> no_speakers(const TranscriptionRequest& request, bool knows_speakers);
-// Removes the parameters about speakers that the model does not take, and adds them to `dropped`.
+// Removes the parameters that a model for speakers does not take, or that others do not, and adds them to
+// `dropped`.
 void drop_unsupported_speakers(const SpeakerSupport& support, TranscriptionRequest& request);
 
 // The tables of the forms; OpenAPI's schemas are generated from them.

@@ -99,7 +99,7 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   std::optional<std::int64_t> spec_blob;
   if (s.spec_blob) spec_blob = blob_claim.take(tx.db, s.tenant, s.spec_blob);
   if (s.input) row.input = blob_claim.take(tx.db, s.tenant, s.input);
-  row.spec = insert_job_spec(tx.db, {s.spec, spec_blob, s.traceparent});
+  row.spec = insert_job_spec(tx.db, {s.spec, spec_blob, s.traceparent, s.name});
   if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
   reserve_for_job(tx, row);
   const auto run_at = scheduled_time(row, tx.jumped);
@@ -194,7 +194,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   if (request.idempotency) claim_key(tx.db, row.idempotency, *request.idempotency, request.new_job);
   if (row.input) add_ref(tx.db, *row.input);
   if (spec->blob) add_ref(tx.db, *spec->blob);
-  row.spec = insert_spec(tx.db, {spec->payload.bytes, spec->blob, request.traceparent});
+  row.spec = insert_spec(tx.db, {spec->payload.bytes, spec->blob, request.traceparent, spec->name});
   reserve_for_job(tx, row);
   JobTransitions(tx, options).enqueue(std::move(row), request.traceparent);
   return Submitted{request.new_job, false, JobStatus::kQueued};

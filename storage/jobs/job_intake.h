@@ -35,6 +35,7 @@ struct Submission {
   std::string lane_key;                                                     // empty: none
   std::string spec;
   Staged spec_blob;         // may be null
+  std::string name;         // schemas::job_name, of a job with `spec_blob`; the name of others is in `spec`
   Staged input;             // the document; may be null
   std::string secret;       // sealed bytes, at most kSecretMax, of kind exec only; deleted when the job ends
   std::string traceparent;  // may be empty

@@ -33,9 +33,10 @@ int shown_attempt(std::int64_t attempt, std::optional<std::int64_t> of_the_split
 std::string find_name(Db& db, const schemas::JobId& job) {
   if (!schemas::may_have_name(job.kind)) return {};
   auto s = db.prepare(R"(
-          SELECT bytes, blob, hash FROM job_specs
+          SELECT bytes, blob, hash, name FROM job_specs
           WHERE id = (SELECT spec FROM jobs WHERE id = ?1))"_sql);
   if (!s.bind(job.uuid).step()) return {};
+  if (s.optional_integer(1)) return s.text(3);
   const auto spec = payload_at(db, s, 0, base::Code::kRequestDamaged, "job_specs of " + job.str());
   return schemas::job_name(job.kind, spec.bytes);
 }

@@ -156,13 +156,13 @@ struct NumberedSpec {
 struct Specs {
   using Row = NumberedSpec;
   static constexpr std::string_view kHead =
-      "INSERT OR ROLLBACK INTO job_specs (id, traceparent, bytes, blob, hash) VALUES ";
-  static constexpr std::string_view kRow = "(?,?,?,?,?)";
+      "INSERT OR ROLLBACK INTO job_specs (id, traceparent, bytes, blob, hash, name) VALUES ";
+  static constexpr std::string_view kRow = "(?,?,?,?,?,?)";
 
   static void bind(Statement& s, const NumberedSpec& row) {
     const NewSpec& spec = row.spec;
     s.bind(row.id, null_if_empty(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob,
-           inline_hash(spec.bytes, spec.blob));
+           inline_hash(spec.bytes, spec.blob), spec.blob ? null_if_empty(spec.name) : std::nullopt);
   }
 };
 

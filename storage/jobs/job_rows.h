@@ -59,6 +59,7 @@ struct NewSpec {
   std::string_view bytes;            // at most 32 KiB; unused with a blob
   std::optional<std::int64_t> blob;  // blobs.id; the row takes over its reference
   std::string_view traceparent;      // empty: none
+  std::string_view name = {};        // of the job; stored only with a blob
 };
 
 // The error for a job that does not exist. kNotFound.

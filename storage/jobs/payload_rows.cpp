@@ -10,9 +10,9 @@
 namespace millrace::storage {
 
 std::int64_t insert_spec(Db& db, const NewSpec& spec) {
-  db.prepare("INSERT INTO job_specs (traceparent, bytes, blob, hash) VALUES (?1, ?2, ?3, ?4)")
+  db.prepare("INSERT INTO job_specs (traceparent, bytes, blob, hash, name) VALUES (?1, ?2, ?3, ?4, ?5)")
       .bind(null_if_empty(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob,
-            inline_hash(spec.bytes, spec.blob))
+            inline_hash(spec.bytes, spec.blob), spec.blob ? null_if_empty(spec.name) : std::nullopt)
       .run();
   return sqlite3_last_insert_rowid(db.handle());
 }
@@ -54,10 +54,11 @@ StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::C
 
 std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id) {
   if (!id) return std::nullopt;
-  auto s = db.prepare("SELECT traceparent, bytes, blob, hash FROM job_specs WHERE id = ?1");
+  auto s = db.prepare("SELECT traceparent, bytes, blob, hash, name FROM job_specs WHERE id = ?1");
   const std::string name = "job_specs " + std::to_string(*id);
-  if (!s.bind(*id).step()) return SpecRow{{}, missing_row(base::Code::kRequestDamaged, name), {}};
-  return SpecRow{s.text(0), payload_at(db, s, 1, base::Code::kRequestDamaged, name), s.optional_integer(2)};
+  if (!s.bind(*id).step()) return SpecRow{{}, missing_row(base::Code::kRequestDamaged, name), {}, {}};
+  return SpecRow{s.text(0), payload_at(db, s, 1, base::Code::kRequestDamaged, name), s.optional_integer(2),
+                 s.text(4)};
 }
 
 std::string traceparent_of(Db& db, std::optional<std::int64_t> spec) {

@@ -19,6 +19,7 @@ struct SpecRow {
   std::string traceparent;
   StoredPayload payload;
   std::optional<std::int64_t> blob;  // blobs.id
+  std::string name;                  // of the job, if the spec is a blob
 };
 
 // Return the id of the new row. `blob` is a blobs.id; the row takes over its reference.

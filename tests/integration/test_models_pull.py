@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 from millrace import BUILD, eventually
@@ -29,6 +30,7 @@ class FileServer(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), self.Handler)
         self.files, self.ranges, self.requests, self.cut = dict(FILES), True, [], []
         self.status, self.redirect, self.hold = 200, None, None
+        self.shift, self.busy = 0, []
         self.arrived = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -47,6 +49,13 @@ class FileServer(http.server.ThreadingHTTPServer):
                 self.send_header("Location", server.redirect + name)
                 self.end_headers()
                 return
+            if server.busy:
+                status, seconds = server.busy.pop(0)
+                self.send_response(status)
+                self.send_header("Retry-After", seconds)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             if server.status != 200 or name not in server.files:
                 body = b"an error page " * 100
                 self.send_response(server.status if server.status != 200 else 404)
@@ -58,6 +67,7 @@ class FileServer(http.server.ThreadingHTTPServer):
 
         def send_file(self, body, wanted):
             start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted and self.server.ranges else 0
+            start += self.server.shift if start else 0
             self.send_response(206 if start else 200)
             if start:
                 self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
@@ -215,6 +225,38 @@ def test_another_file_than_the_listed_one_is_refused(server, catalogue, tmp_path
     assert said in done.stderr and "is not the listed file" in done.stderr, done.stderr
     assert content(tmp_path / "m") == {}
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_reply_of_another_length_leaves_what_has_arrived(server, catalogue, tmp_path, ranges):
+    body, part = FILES[ENCODER], tmp_path / "m" / f"{ENCODER}.part"
+    part.parent.mkdir()
+    part.write_bytes(body[:100_000])
+    server.ranges, server.files[ENCODER] = ranges, body[: 200_000]
+    done = pull(catalogue, tmp_path / "m")
+    assert done.returncode == 1 and "what had arrived before is kept" in done.stderr, done.stderr
+    assert part.read_bytes() == body[:100_000]
+    server.ranges, server.files[ENCODER] = True, body
+    assert pull(catalogue, tmp_path / "m").returncode == 0
+    assert content(tmp_path / "m") == FILES
+
+
+def test_another_range_than_the_requested_one_is_not_taken(server, catalogue, tmp_path):
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / f"{ENCODER}.part").write_bytes(FILES[ENCODER][:100_000])
+    server.shift = 1
+    done = pull(catalogue, tmp_path / "m")
+    assert done.returncode == 0, done.stderr
+    assert content(tmp_path / "m") == FILES
+    assert asked(server) == ["bytes=100000-", None]
+
+
+def test_the_next_try_is_when_the_server_allows_it(server, catalogue, tmp_path):
+    server.busy = [(429, "2")]
+    began = time.monotonic()
+    done = pull(catalogue, tmp_path / "m")
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began >= 2
 
 
 @pytest.mark.parametrize("status, tries", [(404, 1), (503, 3)])

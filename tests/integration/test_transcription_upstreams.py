@@ -236,6 +236,50 @@ def test_a_provider_with_another_protocol_gets_what_it_has_and_the_rest_is_named
     assert strict.status == 400 and len(upstream.requests) == 1, strict.body
 
 
+def test_a_job_with_a_large_reference_keeps_its_name(gateway, upstream):
+    upstream.reply(json_reply(DIARIZED))
+    reference = "data:audio/wav;base64," + base64.b64encode(silence(7)).decode()
+    assert len(reference) > 290_000
+    more = {**SPEAKERS, "known_speaker_references[]": [reference]}
+    accepted = transcribe(gateway, clip(4), name="talk.wav", headers={"Prefer": "respond-async"}, model="team/speakers", **more)
+    assert accepted.status == 202 and accepted.json()["name"] == "talk.wav", accepted.body
+    job = accepted.json()["id"]
+    assert gateway.client.wait_terminal(job)["name"] == "talk.wav"
+    assert [each["id"] for each in gateway.client.get("/v1/jobs?text=talk.w").json()["items"]] == [job]
+    again = gateway.client.post(f"/v1/jobs/{job}/retry", {}).json()["id"]
+    assert gateway.client.get(f"/v1/jobs/{again}").json()["name"] == "talk.wav"
+
+
+def test_four_references_of_the_largest_size_fit(gateway, upstream):
+    upstream.reply(json_reply(DIARIZED))
+    largest = "data:audio/mpeg;base64," + base64.b64encode(b"ID3\x04" + bytes(1_179_000)).decode()
+    assert 1_570_000 < len(largest) <= 1536 * 1024
+    names = ["a", "b", "c", "d"]
+    more = {"response_format": "diarized_json", "known_speaker_names[]": names, "known_speaker_references[]": [largest] * 4}
+    reply = transcribe(gateway, clip(4), model="team/speakers", **more)
+    assert reply.status == 200, reply.body
+    assert fields(upstream.requests[0])["known_speaker_references[]"] == [largest] * 4
+
+
+def test_a_model_for_speakers_gets_no_prompt(gateway, upstream):
+    upstream.reply(json_reply(DIARIZED))
+    more = {"model": "team/speakers", "response_format": "diarized_json", "prompt": "Ada speaks"}
+    reply = transcribe(gateway, clip(4), **more)
+    assert reply.status == 200 and reply.headers["x-millrace-dropped-params"] == "prompt", reply.body
+    assert "prompt" not in fields(upstream.requests[0])
+    assert transcribe(gateway, clip(4), task="transcriptions?strict=true", **more).status == 400
+
+
+@pytest.mark.parametrize("model", ["openai/whisper-1", "openai/gpt-4o-transcribe"])
+def test_openais_models_without_speakers_are_known(tmp_path, model):
+    gateway = Gateway(tmp_path / "openai", env={"OPENAI_API_KEY": KEY}).start()
+    try:
+        reply = transcribe(gateway, clip(4), model=model, response_format="diarized_json")
+        assert reply.status == 422 and "does not tell speakers apart" in reply.json()["error"]["message"], reply.body
+    finally:
+        gateway.close()
+
+
 @pytest.mark.parametrize("model", ["millrace/sphinx-en", "team/groq-whisper"])
 def test_a_model_that_tells_no_speakers_apart_is_refused_with_one_that_does(gateway, upstream, model):
     reply = transcribe(gateway, clip(4), model=model, response_format="diarized_json")

@@ -2,11 +2,13 @@
 
 import json
 import re
+import subprocess
 
 import pytest
-from commands import cli
+from commands import MILLRACE, cli, environment
 from millrace import Gateway, Worker, eventually
 from recordings import SAID, as_mp3, clip, errors, silence, speech, submit, transcribe
+from silent_gateway import SilentGateway
 
 # The engine is for demonstration: on these clips about one word in four is wrong.
 WRONG_AT_MOST = 0.5
@@ -127,6 +129,39 @@ def test_the_command_writes_one_recording_to_standard_output(shared, tmp_path):
     assert errors(done.stdout, SAID[4]) <= WRONG_AT_MOST and done.stdout.endswith("\n")
     row = json.loads(cli(shared, "transcribe", tmp_path / "said.wav", "--json").stdout)
     assert row["status"] == "succeeded" and row["text"] == done.stdout and row["pieces"] >= 1
+
+
+def key_for_audio(gateway):
+    made = gateway.client.post("/v1/admin/keys", {"name": "audio", "scopes": ["audio", "jobs"]})
+    assert made.status == 200, made.body
+    return made.json()["key"]
+
+
+@pytest.mark.parametrize(("engine", "model"), [([], "millrace/moonshine-en"), (["--stt.engine", "none"], "millrace/sphinx-en")])
+def test_the_command_needs_no_list_of_models(tmp_path, engine, model):
+    (tmp_path / "said.wav").write_bytes(clip(4))
+    gateway = Gateway(tmp_path / "data", *engine).start()
+    try:
+        done = cli(gateway, "transcribe", tmp_path / "said.wav", env={"MILLRACE_API_KEY": key_for_audio(gateway)})
+        assert done.returncode == 0, done.stderr
+        assert gateway.client.get("/v1/jobs").json()["items"][0]["model"] == model
+    finally:
+        gateway.close()
+
+
+def test_the_command_asks_a_busy_gateway_again_for_its_models(tmp_path):
+    (tmp_path / "said.wav").write_bytes(clip(4))
+    gateway = SilentGateway()
+    command = [str(MILLRACE), "transcribe", str(tmp_path / "said.wav")]
+    try:
+        with subprocess.Popen(command, env=environment(gateway), stderr=subprocess.PIPE) as run:
+            for status in (503, 429, 401):
+                line, connection = gateway.next_request()
+                assert line.startswith("GET /v1/models "), line
+                gateway.answer(connection, status, '{"error": {"message": "no", "code": "x"}}', Content_Type="application/json")
+            assert run.wait(60) == 10, run.stderr.read()
+    finally:
+        gateway.close()
 
 
 def test_the_command_fills_a_folder_and_skips_what_is_done(shared, tmp_path):

@@ -220,12 +220,11 @@ void SttRun::merge_parts() {
     return on_pool(
         Queue::kLarge,
         [&store = context().store(), whole = whole_, style = task_.spec.style] {
-          return finished_transcript(store, *whole, style);
+          return whole_transcript(store, *whole, style);
         },
-        [this](base::Result<Outcome> outcome) { end_with(std::move(outcome), [this] { merge_parts(); }); });
+        [this](base::Result<Transcribed> ended) { concluded(std::move(ended)); });
   }
-  TranscriptPlan plan{task_.spec, {}, job().children_done, "english", seconds_};
-  if (task_.spec.by_provider) plan.language = task_.spec.language;
+  TranscriptPlan plan{task_.spec, {}, job().children_done, schemas::spoken_language(task_.spec), seconds_};
   for (const auto& [index, piece] : pieces_) plan.pieces.push_back(index);
   on_pool(
       job().children_done ? Queue::kLarge : Queue::kQuick,

@@ -215,7 +215,12 @@ struct Gathered {
   }
 };
 
-}  // namespace
+// Only the provider knows whether its model tells speakers apart. Empty: it does, or nobody asked.
+std::string speaker_warning(const schemas::Transcript& transcript, const schemas::TranscriptStyle& style) {
+  const bool is_asked = style.form == schemas::TranscriptFormat::kDiarizedJson;
+  if (!is_asked || transcript.text.empty() || schemas::has_speakers(transcript)) return {};
+  return "the model named no speakers, so no segment has one: use a model that tells speakers apart";
+}
 
 base::Result<Outcome> finished_transcript(storage::Store& store, const schemas::Transcript& transcript,
                                           const schemas::TranscriptStyle& style) {
@@ -225,6 +230,15 @@ base::Result<Outcome> finished_transcript(storage::Store& store, const schemas::
   auto payload = out.finish();
   if (!payload) return payload.error();
   return Outcome(Succeeded{std::move(*payload)});
+}
+
+}  // namespace
+
+base::Result<Transcribed> whole_transcript(storage::Store& store, const schemas::Transcript& transcript,
+                                           const schemas::TranscriptStyle& style) {
+  auto outcome = finished_transcript(store, transcript, style);
+  if (!outcome) return outcome.error();
+  return Transcribed{std::move(*outcome), speaker_warning(transcript, style), 0};
 }
 
 base::Result<Transcribed> assemble_transcript(storage::Store& store, const storage::ClaimedJob& job,
@@ -244,7 +258,9 @@ base::Result<Transcribed> assemble_transcript(storage::Store& store, const stora
   const schemas::Transcript transcript = schemas::join(gathered.pieces, plan.language, expected->seconds);
   auto outcome = finished_transcript(store, transcript, plan.spec.style);
   if (!outcome) return outcome.error();
-  return Transcribed{std::move(*outcome), gathered.warning(), expected->seconds.value_or(0)};
+  std::string warning = gathered.warning();
+  if (warning.empty()) warning = speaker_warning(transcript, plan.spec.style);
+  return Transcribed{std::move(*outcome), std::move(warning), expected->seconds.value_or(0)};
 }
 
 }  // namespace millrace::workers

@@ -41,7 +41,7 @@ struct TranscriptPlan {
   schemas::TranscriptionSpec spec;
   std::vector<int> pieces;        // the pieces of this attempt
   bool by_children = false;       // children processed the pieces; their specs have the pieces and the length
-  std::string language;           // the detected language; empty: not known
+  std::string language;           // unless the pieces have one; empty: not known
   std::optional<double> seconds;  // the recording's length
 };
 // How a job ended, with a warning for its owner.
@@ -54,8 +54,8 @@ struct Transcribed {
 // their times. If no piece succeeded, the job fails with the first piece's error.
 base::Result<Transcribed> assemble_transcript(storage::Store& store, const storage::ClaimedJob& job,
                                               const TranscriptPlan& plan);
-// The outcome for a complete transcript.
-base::Result<Outcome> finished_transcript(storage::Store& store, const schemas::Transcript& transcript,
-                                          const schemas::TranscriptStyle& style);
+// The end of a job with the transcript that a provider has just returned; its length is counted already.
+base::Result<Transcribed> whole_transcript(storage::Store& store, const schemas::Transcript& transcript,
+                                           const schemas::TranscriptStyle& style);
 
 }  // namespace millrace::workers

@@ -13,8 +13,8 @@
 namespace millrace::engines {
 
 // Maximum length of a piece. A piece is recognised as a whole, in memory. PocketSphinx adapts to a voice in
-// long pieces. Models are made for at most half a minute, and their memory grows with the piece: with 20 s, one
-// process needs less than 700 MB.
+// long pieces. Models are made for at most half a minute, and their memory grows with the piece: with 20 s,
+// one process needs less than 700 MB.
 inline constexpr std::int64_t kPieceMsMax = 60'000;
 inline constexpr std::int64_t kModelPieceMsMax = 20'000;
 

@@ -18,8 +18,8 @@ inline constexpr std::string_view kSpeechEngineVersion = "2.0.1";
 // millrace and millrace-engine are. Empty: there is none.
 std::string find_speech_engine(const std::string& program_folder);
 
-// The library's files. kInternal: this program was compiled without the engine, a file is missing, or the folder has another version; the message says
-// what to do.
+// The library's files. kInternal: this program was compiled without the engine, a file is missing, or the
+// folder has another version; the message says what to do.
 base::Result<std::vector<SpeechFile>> speech_library(const std::string& folder);
 
 // `model` with the library. kInternal: as above, or its files are not complete or damaged

@@ -75,8 +75,8 @@ std::optional<std::string> transcription_model(const Registry& registry, std::st
 // `language`: as in the request, or empty. The local engine reports all timestamps.
 providers::ReportedTimes reported_times(const Registry& registry, std::string_view name,
                                         std::string_view language);
-// What the model `name` has for speakers, whichever row answers; fallbacks do not count. The local engine has
-// nothing.
+// What the model `name` has for speakers (providers::speaker_support), whichever row answers; fallbacks do
+// not count. The local engine has nothing.
 schemas::SpeakerSupport speaker_support(const Registry& registry, std::string_view name);
 
 }  // namespace millrace::inference

@@ -189,6 +189,11 @@ bool Batch::submit(Document document) {
 bool Batch::not_accepted(Document document, const Client::Response& answer) {
   const ClientError& error = answer.error;
   const bool replay = is_replay(answer);
+  if (!replay && work_.has_other_request(error)) {
+    document.job.clear();
+    waiting_.push_front(std::move(document));
+    return true;
+  }
   if (is_lost_job(error.code)) {
     submit_again(std::move(document));
     return true;

@@ -49,6 +49,8 @@ class BatchWork {
   // Requests what `upload` needs from the gateway. Called before each upload; has an effect once. An error is
   // handled like one of the upload's request.
   virtual std::optional<ClientError> prepare(Client& /*client*/) const { return std::nullopt; }
+  // True: the gateway refuses this request of `upload`, but `upload` makes another one from now on.
+  virtual bool has_other_request(const ClientError& /*error*/) const { return false; }
   // Reads a whole file and makes its request. Errors with a code of the gateway are shown with that code.
   // kNotFound: the file cannot be read.
   virtual base::Result<Upload> upload(const std::filesystem::path& file) const = 0;

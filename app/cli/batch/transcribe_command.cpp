@@ -39,6 +39,7 @@ class TranscribeWork final : public BatchWork {
   }
   std::string options() const override;
   std::optional<ClientError> prepare(Client& client) const override;
+  bool has_other_request(const ClientError& error) const override;
   base::Result<Upload> upload(const std::filesystem::path& file) const override;
   base::Result<ParsedResult> read(std::string body) const override;
 
@@ -49,7 +50,8 @@ class TranscribeWork final : public BatchWork {
   }
 
   const TranscribeArguments& request_;
-  mutable std::string default_model_;  // set by `prepare`
+  mutable std::string default_model_;      // set by `prepare`
+  mutable bool is_model_guessed_ = false;  // without the gateway's list of models
 };
 
 std::string TranscribeWork::options() const {
@@ -61,13 +63,19 @@ std::string TranscribeWork::options() const {
   return options;
 }
 
-// The gateway's list has its default local model before its other ones.
+// The gateway's list has its default local model before its other ones. A key without the scope for it can
+// still transcribe.
 std::optional<ClientError> TranscribeWork::prepare(Client& client) const {
   if (!request_.model.empty() || !default_model_.empty()) return std::nullopt;
   const auto answer = client.request("GET", "/v1/models");
-  if (!answer.ok && answer.error.status == 0) return answer.error;
-  const auto models =
-      answer.ok ? answer.json->value("data", nlohmann::json::array()) : nlohmann::json::array();
+  if (!answer.ok) {
+    constexpr int kForbidden = 403, kNoRoute = 404;
+    if (answer.error.status != kForbidden && answer.error.status != kNoRoute) return answer.error;
+    default_model_ = schemas::kMoonshineModel;
+    is_model_guessed_ = true;
+    return std::nullopt;
+  }
+  const auto models = answer.json->value("data", nlohmann::json::array());
   for (const nlohmann::json& model : models) {
     if (!model.is_object() || text_at(model, "provider") != "millrace" || !can(model, "transcription"))
       continue;
@@ -76,6 +84,14 @@ std::optional<ClientError> TranscribeWork::prepare(Client& client) const {
   }
   default_model_ = schemas::kSphinxModel;  // the request tells what is wrong with it
   return std::nullopt;
+}
+
+// A gateway may have been set up without Moonshine's files.
+bool TranscribeWork::has_other_request(const ClientError& error) const {
+  if (!is_model_guessed_ || error.code != base::name(base::Code::kModelNotFound)) return false;
+  is_model_guessed_ = false;
+  default_model_ = schemas::kSphinxModel;
+  return true;
 }
 
 base::Result<BatchWork::Upload> TranscribeWork::upload(const std::filesystem::path& file) const {

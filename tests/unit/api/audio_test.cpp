@@ -78,6 +78,47 @@ TEST_F(Audio, AConfiguredModelIsALocalOne) {
   EXPECT_EQ(names, (std::vector<std::string>{"millrace/moonshine-en", "millrace/sphinx-en", "whisper-base"}));
 }
 
+TEST_F(Audio, WordTimesOfAnotherLanguageThanEnglishAreListed) {
+  start(with_whisper());
+  const auto form = [](const char* language) {
+    return FormText()
+        .file(wav_of(40))
+        .field("model", "whisper-base")
+        .field("language", language)
+        .field("response_format", "verbose_json")
+        .field("timestamp_granularities[]", "word");
+  };
+  const Answer german = transcribe(form("de"), kAsync);
+  EXPECT_EQ(german.status, 202) << german.body;
+  EXPECT_EQ(german.header("x-millrace-dropped-params"), "timestamp_granularities");
+  EXPECT_EQ(transcribe(form("de"), kAsync, "?strict=true").status, 400);
+  for (const char* may_be_english : {"en", ""})
+    EXPECT_EQ(transcribe(form(may_be_english), kAsync, "?strict=true").status, 202) << may_be_english;
+}
+
+TEST_F(Audio, ThePartialTranscriptHasTheRequestedLanguage) {
+  start(with_whisper());
+  const FormText form = FormText()
+                            .file(wav_of(40))
+                            .field("model", "whisper-base")
+                            .field("language", "de")
+                            .field("response_format", "verbose_json");
+  const std::string path = "/v1/jobs/" + transcribe(form, kAsync).header("x-millrace-job") + "/result";
+  part(claimed().lease, 0, piece_text("Die Mühle dreht sich."));
+  EXPECT_EQ(get(path + "?partial=true").json()["language"], "german");
+}
+
+TEST_F(Audio, AModelOfOneLanguageIsRememberedInItsJob) {
+  Options options;
+  options.transcription_models = schemas::LocalTranscriptionModels(
+      true, {{.name = "french", .display_name = "French", .languages = {"fr"}}});
+  start(options);
+  ASSERT_EQ(transcribe(FormText().file(wav_of(40)).field("model", "french"), kAsync).status, 202);
+  const auto spec = schemas::transcription_spec_from_json(claimed().spec);
+  EXPECT_EQ(spec->model_language, "fr");
+  EXPECT_EQ(spec->language, "");
+}
+
 TEST_F(Audio, AModelThatIsNotInstalledSaysHowToGetIt) {
   start();
   const Answer answer =
@@ -205,9 +246,10 @@ TEST_F(Audio, OnlyReferencesOfSpeakersMayBeLarge) {
   constexpr std::size_t kMax = schemas::kSpeakerReferenceMax;
   EXPECT_EQ(reply("known_speaker_references[]", kMax + 1, 1),
             "known_speaker_references[] String should have at most 1572864 bytes");
-  EXPECT_EQ(
-      reply("known_speaker_references", kMax, 3),
-      "known_speaker_references The fields of the form should have at most 4MiB together, without the file");
+  EXPECT_EQ(reply("known_speaker_references", kMax, 5),
+            "known_speaker_references The fields of the form should have at most 6400KiB together, without "
+            "the file");
+  EXPECT_NE(reply("known_speaker_references[]", kMax, 4).find("data URI"), std::string::npos);
   EXPECT_NE(reply("known_speaker_references[]", kMax, 1).find("data URI"), std::string::npos);
   EXPECT_EQ(reply("known_speaker_names[]", 70'000, 1),
             "known_speaker_names[] String should have at most 65536 bytes");
@@ -262,7 +304,7 @@ TEST_F(Audio, AKeyThatIsNewIsLookedUpAndItsRecordingTaken) {
 }
 
 TEST_F(Audio, ARecordingOfAnUnknownKeyIsNotBufferedWhole) {
-  start({.body_budget_bytes = kUploadMemoryMax, .unauthenticated_budget_bytes = kUploadMemoryMax});
+  start({.body_budget_bytes = kRecordingMemoryMax, .unauthenticated_budget_bytes = kRecordingMemoryMax});
   const Answer answer = transcribe(good_form(25u << 20), kAsync);
   ASSERT_EQ(answer.status, 202) << answer.body;
   EXPECT_EQ(store->blobs().read(*claimed().input)->size(), 25u << 20);

@@ -71,6 +71,26 @@ TEST(ModelCatalogue, MistakesOfAFileNameTheirPlace) {
             "sha256: …}`");
 }
 
+TEST(ModelCatalogue, ItsTextsArePrintableAndItsNamesAreFree) {
+  const auto error = [](const std::string& name, const std::string& licence, const std::string& url) {
+    const auto read = read_catalogue(
+        "c.yaml", "models:\n- {name: \"" + name + "\", family: whisper, languages: [en], licence: \"" +
+                      licence + "\", files: [{name: t, size: 1, sha256: " + std::string(64, 'a') +
+                      ", url: \"" + url + "\"}]}\n");
+    return read ? "" : read.error().message;
+  };
+  const std::string url = "https://h/t";
+  EXPECT_EQ(error("a", "MIT", url), "");
+  EXPECT_NE(error("a", "\\e[2J", url).find("models.licence: has at most 200 characters"), std::string::npos);
+  EXPECT_NE(error("a", std::string(201, 'x'), url).find("models.licence:"), std::string::npos);
+  EXPECT_NE(error("a", "MIT", url + "\\e[2J").find("models.files.url: has at most 2000"), std::string::npos);
+  EXPECT_NE(error("whisper-1", "MIT", url).find("another name of the default local model"),
+            std::string::npos);
+  const std::string hostile = error("a\\e[2J", "MIT", url);
+  EXPECT_NE(hostile, "");
+  EXPECT_EQ(hostile.find('\x1b'), std::string::npos) << hostile;
+}
+
 TEST(ModelCatalogue, FilesComeFromHttpsOrThisMachine) {
   for (const char* good : {"https://models.example/a", "https://models.example:8443/a?b",
                            "http://127.0.0.1:1/a", "http://localhost/a", "http://[::1]:1/a"})
@@ -87,7 +107,7 @@ TEST(ModelCatalogue, TheRowForTheConfigurationIsYaml) {
   model.family = engines::SpeechModelFamily::kWhisper;
   model.languages = {"de", "no"};
   EXPECT_EQ(stt_models_row(model, "/it's"),
-            "stt:\n  models:\n  - name: w\n    family: whisper\n    path: '/it''s'\n    languages: [de, "
+            "stt:\n  models:\n  - name: 'w'\n    family: whisper\n    path: '/it''s'\n    languages: [de, "
             "\"no\"]\n");
 }
 

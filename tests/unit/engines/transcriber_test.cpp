@@ -11,9 +11,9 @@ using base::Code;
 using schemas::AudioPiece;
 using std::chrono::milliseconds;
 using testing::recording_of;
+using testing::spoken;
 using testing::TranscriberTest;
 using testing::TranscriptionRun;
-using testing::spoken;
 
 constexpr unsigned kSpokenRate = 24'000;
 

@@ -52,7 +52,8 @@ class TranscriberTest : public PoolTest {
     auto info = inspect(bytes);
     if (!info) return info.error().message;
     TranscriptionRun run;
-    EXPECT_TRUE(transcriber_->transcribe(*recording_of(bytes), how_, info->pieces, run.on_piece(), run.on_end()));
+    EXPECT_TRUE(
+        transcriber_->transcribe(*recording_of(bytes), how_, info->pieces, run.on_piece(), run.on_end()));
     const EngineResult end = run.wait_end();
     EXPECT_EQ(end.kind, EngineResult::Kind::kDone) << (end.error ? end.error->message : std::string());
     std::vector<schemas::TranscriptPiece> pieces;

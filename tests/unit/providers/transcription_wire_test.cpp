@@ -149,11 +149,33 @@ TEST(TranscriptionWire, WhatProvidersHaveForSpeakersIsKnown) {
     return std::string(has.speakers ? "speakers " : "") + (has.known_speakers ? "known " : "") +
            (has.chunking ? "chunking " : "") + (has.language ? "language" : "");
   };
+  EXPECT_TRUE(speaker_support(target_of("openai", "m")).prompt);
   for (const char* provider : {"openai", "azure", "vllm", "openrouter"})
     EXPECT_EQ(support(provider), "speakers known chunking language") << provider;
   EXPECT_EQ(support("mistral"), "speakers ");
   for (const char* provider : {"groq", "xai", "anthropic", "gemini", "mock"})
     EXPECT_EQ(support(provider), "language") << provider;
+}
+
+TEST(TranscriptionWire, OpenaisOwnModelsAreKnown) {
+  const auto has_speakers = [](const std::string& model, const std::string& base_url) {
+    Target target = target_of("openai", model);
+    target.base_url = base_url;
+    return speaker_support(target).speakers && speaker_support(target).known_speakers;
+  };
+  const std::string own(preset_named("openai")->base_url);
+  EXPECT_FALSE(has_speakers("whisper-1", own));
+  EXPECT_FALSE(has_speakers("gpt-4o-transcribe", own));
+  EXPECT_TRUE(has_speakers("gpt-4o-transcribe-diarize", own));
+  EXPECT_TRUE(has_speakers("whisper-1", "http://127.0.0.1:9000/v1"));
+}
+
+TEST(TranscriptionWire, AModelForSpeakersGetsNoPrompt) {
+  TranscriptionCall order = order_of();
+  order.prompt = "Ada speaks";
+  const std::string prompt = field("prompt", "Ada speaks");
+  EXPECT_EQ(form_of(target_of("openai", "gpt-4o-transcribe-diarize"), order).find(prompt), std::string::npos);
+  EXPECT_NE(form_of(target_of("openai", "whisper-1"), order).find(prompt), std::string::npos);
 }
 
 TEST(TranscriptionWire, SpeakersAreReadUnderEitherName) {

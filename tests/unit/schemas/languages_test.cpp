@@ -18,6 +18,19 @@ TEST(Languages, AreFoundByCodeRegionOrName) {
     EXPECT_EQ(find_language(unknown), nullptr) << unknown;
 }
 
+TEST(Languages, BokmalIsWhatModelsCallNorwegian) {
+  for (const char* norwegian : {"nb", "nb-NO", "no"}) EXPECT_EQ(find_language(norwegian)->code, "no");
+  EXPECT_EQ(find_language("nn")->code, "nn");
+}
+
+TEST(Languages, HaveWhispersNamesInTranscripts) {
+  EXPECT_EQ(spoken_name("de"), "german");
+  EXPECT_EQ(spoken_name("<|yue|>"), "cantonese");
+  EXPECT_EQ(spoken_name("English"), "english");
+  for (const char* unknown : {"", "<||>", "<|nospeech|>", "xx"})
+    EXPECT_EQ(spoken_name(unknown), "") << unknown;
+}
+
 TEST(Languages, AreShownWithNameAndCode) {
   EXPECT_EQ(shown_language("de"), "German (de)");
   EXPECT_EQ(shown_language("xx"), "xx");

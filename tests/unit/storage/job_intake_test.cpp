@@ -63,6 +63,16 @@ TEST(JobIntake, AStagedFileIsNamedOnceAndASecondOfTheSameContentIsCounted) {
   EXPECT_FALSE(s.upkeep().is_blob_referenced(second->ref().path));
 }
 
+TEST(JobIntake, AJobWhoseSpecIsABlobKeepsItsName) {
+  JobStore s;
+  auto order = s.order();
+  order.spec = "";
+  order.spec_blob = std::make_shared<FakeBlob>("large spec", "c");
+  order.name = "talk.mp3";
+  const JobId job = s.submit(order);
+  EXPECT_EQ(s.view(job).name, "talk.mp3");
+}
+
 TEST(JobIntake, TheSameContentOfTwoTenantsIsTwoBlobs) {
   JobStore s;
   const auto first = std::make_shared<FakeBlob>("document", "a");

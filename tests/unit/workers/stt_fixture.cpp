@@ -75,8 +75,10 @@ base::Result<engines::EngineCallHandle> ScriptedListener::transcribe(
       return EngineCallHandle([] {});
     }
     const auto failed = failing.find(piece.index);
-    on_piece({piece.index,
-              failed == failing.end() ? spoken(piece) : schemas::TranscriptPiece{{}, {}, failed->second}});
+    auto made = failed == failing.end() ? spoken(piece) : schemas::TranscriptPiece{{}, {}, failed->second};
+    if (const auto detected = languages.find(piece.index); detected != languages.end())
+      made.language = detected->second;
+    on_piece({piece.index, std::move(made)});
   }
   done({EngineResult::Kind::kDone, -1, std::nullopt});
   return EngineCallHandle([] {});

@@ -23,16 +23,16 @@ class ScriptedListener final : public engines::Transcriber {
       std::function<void(base::Result<engines::RecordingInfo>)> done) override;
   base::Result<engines::EngineCallHandle> transcribe(
       std::shared_ptr<const engines::Recording> recording, engines::Recognition how,
-      std::vector<schemas::AudioPiece> wanted,
-      std::function<void(engines::PieceOutcome)> on_piece,
+      std::vector<schemas::AudioPiece> wanted, std::function<void(engines::PieceOutcome)> on_piece,
       std::function<void(engines::EngineResult)> done) override;
 
-  int pieces = 2;                      // of 30 s each
-  std::set<int> killers;               // pieces that end the child process each time
-  std::map<int, base::Error> failing;  // pieces that fail
-  std::optional<base::Error> refuses;  // an error of the recording itself
-  std::atomic<bool> hangs{false};      // transcribe waits until it is cancelled
-  std::atomic<int> hangs_at{-1};       // the same at this piece
+  int pieces = 2;                        // of 30 s each
+  std::set<int> killers;                 // pieces that end the child process each time
+  std::map<int, base::Error> failing;    // pieces that fail
+  std::map<int, std::string> languages;  // that the model detects in pieces
+  std::optional<base::Error> refuses;    // an error of the recording itself
+  std::atomic<bool> hangs{false};        // transcribe waits until it is cancelled
+  std::atomic<int> hangs_at{-1};         // the same at this piece
 
   int times_transcribed(int piece) const;
   int calls() const;

@@ -36,6 +36,35 @@ TEST(SttRunner, AShortRecordingIsTranscribedInOneAttempt) {
   EXPECT_EQ(std::count(types.begin(), types.end(), "piece"), 2);
 }
 
+TEST(SttRunner, ATranscriptHasTheLanguageOfItsRequestOrOfItsModel) {
+  SttFixture stt;
+  const auto language = [&stt](const char* requested, const char* only, const char* model = "whisper") {
+    schemas::TranscriptionSpec spec;
+    spec.local_model = model;
+    spec.language = requested;
+    spec.model_language = only;
+    const auto job = stt.submit(spec);
+    EXPECT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
+    return stt.transcript(job).transcript.language;
+  };
+  EXPECT_EQ(language("de", ""), "german");
+  EXPECT_EQ(language("", "fr"), "french");
+  EXPECT_EQ(language("", ""), "");
+  EXPECT_EQ(language("", "", "millrace/moonshine-en"), "english");
+}
+
+TEST(SttRunner, ADetectedLanguageIsThatOfMostPieces) {
+  SttFixture stt([](ScriptedListener& l) {
+    l.pieces = 3;
+    l.languages = {{0, "english"}, {1, "german"}, {2, "german"}};
+  });
+  schemas::TranscriptionSpec spec;
+  spec.local_model = "whisper";
+  const auto job = stt.submit(spec);
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(stt.transcript(job).transcript.language, "german");
+}
+
 TEST(SttRunner, ALongRecordingIsSharedOutEvenlyAndJoinedInOrder) {
   SttFixture stt([](ScriptedListener& l) { l.pieces = 10; }, {.range_pieces = 4});
   const auto job = stt.submit();
@@ -181,8 +210,9 @@ class FarStt {
             std::make_unique<ProviderTranscriber>(ChatSource{dependencies.chat, dependencies.loop}, pool),
             deaths) {}
 
-  schemas::JobId submit() {
+  schemas::JobId submit(schemas::TranscriptFormat form = schemas::TranscriptFormat::kJson) {
     schemas::TranscriptionSpec spec;
+    spec.style.form = form;
     spec.model = "team/whisper";
     spec.file_name = "talk.mp3";
     spec.by_provider = true;
@@ -207,6 +237,20 @@ TEST(SttRunner, AProvidersModelGetsTheWholeRecordingAndReportsItsLength) {
   EXPECT_EQ(transcript.segments.size(), 1u);
   EXPECT_EQ(team.stt.fixture.view(job).progress_done, 1);
   EXPECT_EQ(team.stt.listener->calls(), 0);
+}
+
+TEST(SttRunner, SpeakersThatAModelDoesNotNameAreAWarning) {
+  const auto has_warning = [](const std::string& speaker) {
+    FarStt team({remote::http(200, R"({"text":"from afar","duration":7.5,"segments":[{"start":0,"end":7.5,)"
+                                   R"("text":"from afar")" +
+                                       speaker + "}]}")});
+    const auto job = team.submit(schemas::TranscriptFormat::kDiarizedJson);
+    EXPECT_TRUE(team.stt.fixture.reaches(job, JobStatus::kSucceeded));
+    const auto types = team.stt.fixture.event_types(job);
+    return std::count(types.begin(), types.end(), "warning") == 1;
+  };
+  EXPECT_TRUE(has_warning(""));
+  EXPECT_FALSE(has_warning(R"(,"speaker":"A")"));
 }
 
 TEST(SttRunner, WhereAProviderReportsNoLengthTheEngineMeasuresIt) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "ai/engines/host/audio/long_pauses.h"
 #include "ai/engines/host/audio/loudness.h"
 #include "ai/engines/host/audio/text_doubts.h"
+#include "schemas/media/languages.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -89,6 +91,7 @@ base::Result<ModelRecogniser::Part> ModelRecogniser::part_of(const PieceSound& s
     part.is_doubted = loud_frames(sound.levels, first, last) > kLoudWithoutText;
     return part;
   }
+  if (options_.language.empty()) part.language = schemas::spoken_name(text.language);
   part.is_doubted = is_too_fast(words.size(), last - first) || repeats_itself(words);
   if (!part.is_doubted && is_english(text, options_)) {
     auto aligned = aligner_.align(samples_in(sound, first, last), text.text);
@@ -122,9 +125,19 @@ base::Status ModelRecogniser::read(const PieceSound& sound, std::int64_t first, 
   return read(sound, middle, last, cuts_left - 1, parts);
 }
 
+// The language of most of the sound; empty: the model detected none.
+std::string ModelRecogniser::language_of(const std::vector<Part>& parts) {
+  std::map<std::string, std::int64_t> frames;
+  for (const Part& part : parts)
+    if (!part.language.empty()) frames[part.language] += part.last - part.first;
+  const auto most = std::ranges::max_element(frames, {}, [](const auto& each) { return each.second; });
+  return most == frames.end() ? std::string() : most->first;
+}
+
 schemas::TranscriptPiece ModelRecogniser::joined(const PieceSound& sound, const std::vector<Part>& parts) {
   const std::vector<bool> quiet = quiet_frames(sound.levels);
   schemas::TranscriptPiece all;
+  all.language = language_of(parts);
   for (const Part& part : parts) {
     schemas::TranscriptPiece piece = piece_of(part.words, WordStyle::kWritten, quiet, sound.start_ms);
     for (schemas::TranscriptSegment& segment : piece.segments) {
