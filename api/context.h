@@ -26,6 +26,7 @@
 #include "platform/net/fetch_guard.h"
 #include "platform/net/loop.h"
 #include "schemas/media/local_transcription.h"
+#include "schemas/media/local_voices.h"
 #include "storage/jobs/job_intake.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/store.h"
@@ -68,6 +69,7 @@ struct Options {
   std::chrono::milliseconds sync_wait{120'000};  // wait of a synchronous OCR request; 504
   std::chrono::milliseconds stt_wait{120'000};   // wait of a synchronous request with a recording; 504
   schemas::LocalTranscriptionModels transcription_models = schemas::LocalTranscriptionModels();
+  schemas::LocalVoiceModels voice_models = schemas::LocalVoiceModels();
   std::chrono::milliseconds prefer_wait_max{60'000};
   std::chrono::milliseconds run_at_max =
       std::chrono::hours(24) * 30;  // how far ahead a job may be scheduled; 422

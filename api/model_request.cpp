@@ -27,7 +27,8 @@ constexpr std::array kQueryFields{
 // Whether it is a model of the local engines or of a provider.
 bool is_some_model(const Context& context, std::string_view name) {
   return schemas::is_local_ocr_model(name) || context.options.transcription_models.find(name) != nullptr ||
-         schemas::is_local_speech_model(name) || context.chat.registry()->look_up(name) != nullptr;
+         schemas::is_local_speech_model(name) || context.options.voice_models.find(name) != nullptr ||
+         context.chat.registry()->look_up(name) != nullptr;
 }
 
 }  // namespace

@@ -21,7 +21,10 @@ struct EngineLimits {
   std::chrono::milliseconds decode_cpu{60'000};            // for ffmpeg, per recording
   std::chrono::milliseconds piece_wall{
       600'000};  // wall-clock limit for recognising one piece; long like page_wall
-  std::chrono::milliseconds sentence_cpu{10'000};    // synthesis of one sentence
+  std::chrono::milliseconds sentence_cpu{10'000};  // synthesis of one sentence
+  // The same two with a Piper voice, which is perhaps loaded first.
+  std::chrono::milliseconds voice_sentence_cpu{60'000};
+  std::chrono::milliseconds voice_sentence_wall{180'000};
   std::chrono::milliseconds sentence_wall{60'000};   // wall-clock limit for one sentence
   std::chrono::milliseconds speech_wall{1'800'000};  // wall-clock limit for a whole text
 

@@ -105,6 +105,12 @@ std::string speech_json(std::string_view id) {
                     [](Ability ability) { return ability == Ability::kAudio; }, {.speaks = true});
 }
 
+std::string voice_json(const schemas::LocalVoiceModel& model) {
+  Card card = own_card(model.name, model.name, model.name);
+  card.languages = model.languages;
+  return model_json(card, [](Ability ability) { return ability == Ability::kAudio; }, {.speaks = true});
+}
+
 std::string transcription_json(std::string_view id, const schemas::LocalTranscriptionModel& model) {
   Card card = own_card(id, model.name, model.display_name);
   card.languages = model.languages;
@@ -123,6 +129,7 @@ const schemas::LocalTranscriptionModel* local_transcription(const Context& conte
 std::string own_json(const Context& context, const inference::Registry& registry, const std::string& id) {
   if (schemas::is_local_ocr_model(id)) return ocr_json(id);
   if (const auto* model = local_transcription(context, registry, id)) return transcription_json(id, *model);
+  if (const auto* voice = context.options.voice_models.find(id)) return voice_json(*voice);
   if (schemas::is_local_speech_model(id) && !inference::speech_model(registry, id)) return speech_json(id);
   return {};
 }
@@ -193,6 +200,8 @@ void send_list(const Context& context, Call& call, const std::vector<Listed>& li
   for (const schemas::LocalTranscriptionModel& model : context.options.transcription_models.all())
     add(model.name, transcription_json(model.name, model));
   add(schemas::kSpeechModel, speech_json(schemas::kSpeechModel));
+  for (const schemas::LocalVoiceModel& model : context.options.voice_models.all())
+    add(model.name, voice_json(model));
   const inference::RegistryPtr registry = context.chat.registry();
   for (const inference::ModelPtr& model : registry->configured()) {
     names.insert(model->name);
@@ -230,6 +239,7 @@ void get_model(Context& context, CallPtr call) {
   const auto transcription_models = transcription.names();
   own.insert(own.end(), transcription_models.begin(), transcription_models.end());
   own.push_back(schemas::kSpeechModel);
+  for (const schemas::LocalVoiceModel& voice : context.options.voice_models.all()) own.push_back(voice.name);
   const std::string_view near = base::nearest(id, own);
   if (near.empty()) return call->fail(model.error());
   call->fail(schemas::unknown_model(id, near));

@@ -64,7 +64,9 @@ void create_speech(Context& context, CallPtr call) {
   request->tenant = call->tenant();
   request->allowed_models = call->principal->access.models;
   const auto provided = inference::speech_model(*context.chat.registry(), request->model);
-  const std::string name = provided.value_or(std::string(schemas::kSpeechModel));
+  const schemas::LocalVoiceModel* voice = context.options.voice_models.find(request->model);
+  const std::string own = voice == nullptr ? std::string(schemas::kSpeechModel) : voice->name;
+  const std::string name = provided.value_or(own);
   if (const auto may = check_model(*call, request->model, name); !may) return call->fail(may.error());
   if (const auto wrong = inference::MediaClient(context.chat, context.pool).check(*request))
     return call->refuse(wrong_model_error(context, request->model, "speak", *wrong));

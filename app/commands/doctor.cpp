@@ -20,6 +20,7 @@
 #include "app/components/machine_component.h"
 #include "app/components/ocr_component.h"
 #include "app/components/speech_models.h"
+#include "app/components/voice_models.h"
 #include "app/config/settings.h"
 #include "bus/kafka/kafka_dispatch.h"
 #include "platform/base/bytes.h"
@@ -215,6 +216,22 @@ void check_transcription_memory(const Settings& settings, Report& report) {
           ", or stt.engine to none.");
 }
 
+// Speaks a sentence with each English voice of speech.models; of the others, only the files are checked.
+void check_voices(const Settings& settings, engines::EnginePool& children, Report& report) {
+  const VoiceModels voices(settings);
+  for (const schemas::LocalVoiceModel& each : voices.listed().all()) {
+    const auto voice = voices.find(each.name, "default");
+    const bool is_tried = voice && voice->is_english;
+    const auto sound = is_tried ? speak_sentence(children, *voice) : base::Result<std::string>();
+    const std::optional<base::Error> wrong = !voice   ? std::optional(voice.error())
+                                             : !sound ? std::optional(sound.error())
+                                                      : std::nullopt;
+    wrong ? report.fail("speech", each.name + ": " + wrong->message,
+                        "Correct the row of speech.models or its files (docs/audio.md).")
+          : report.ok("speech", each.name + (is_tried ? " synthesises a sentence" : " has its files"));
+  }
+}
+
 // Speaks a sentence, and transcribes it with each local model.
 void check_speech(const Settings& settings, engines::EnginePool& children, Report& report) {
   const auto sentence = speak_sentence(children);
@@ -223,6 +240,7 @@ void check_speech(const Settings& settings, engines::EnginePool& children, Repor
                        "scripts/setup installs flite, libsndfile and vo-aacenc.");
   settings.speech_children == 0 ? report.ok("speech", "off: speech.children is 0")
                                 : report.ok("speech", "millrace/flite synthesises a sentence");
+  if (settings.speech_children > 0) check_voices(settings, children, report);
   if (const base::Status usable = check_moonshine(settings); !usable)
     report.warn("stt", "millrace/sphinx-en is the default model: " + usable.error().message,
                 "With PocketSphinx one word in four is wrong; docs/audio.md.");
@@ -248,7 +266,10 @@ void check_engine(const Settings& settings, Report& report) {
   engines::EnginePool::Options options;
   options.jail = jail;
   options.jail.readable = SpeechModels(settings).files();
-  options.jail.limits.memory_bytes = static_cast<std::uint64_t>(settings.stt_memory_bytes);
+  const VoiceModels voices(settings);
+  for (const std::string& folder : voices.folders()) options.jail.readable.push_back(folder);
+  options.jail.limits.memory_bytes =
+      static_cast<std::uint64_t>(std::max(settings.stt_memory_bytes, settings.speech_memory_bytes));
   options.engine_path = engine_program();
   options.children = 1;
   auto children = engines::EnginePool::make(spawner, options, probe.confinement);

@@ -86,18 +86,37 @@ base::Status check_ocr(engines::EnginePool& children) {
                      "the engine read \"" + *markdown + "\" instead of a known line");
 }
 
-base::Result<std::string> speak_sentence(engines::EnginePool& children) {
-  engines::Speaker engine(children);
+namespace {
+
+using SpeakTrial = std::function<base::Result<engines::EngineCallHandle>(
+    std::function<void(std::string)> on_audio, std::function<void(engines::EngineResult)> on_end)>;
+
+base::Result<std::string> sound_of(const SpeakTrial& speak) {
   auto sound = std::make_shared<std::string>();
   auto ending = std::make_shared<Ending>();
-  const auto ticket = engine.speak(
-      trial_sentence(), [sound](const std::string& audio) { *sound += audio; },
-      [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
+  const auto ticket =
+      speak([sound](const std::string& audio) { *sound += audio; },
+            [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
   if (base::Status spoken = outcome(ticket, ending->get_future()); !spoken) return spoken.error();
   if (sound->size() >= kSpokenMin) return *sound;
   return base::error(base::Code::kInternal, "a sentence was spoken as " +
                                                 base::short_bytes(static_cast<std::int64_t>(sound->size())) +
                                                 " of sound");
+}
+
+}  // namespace
+
+base::Result<std::string> speak_sentence(engines::EnginePool& children) {
+  return sound_of([&](auto on_audio, auto on_end) {
+    return engines::Speaker(children).speak(trial_sentence(), std::move(on_audio), std::move(on_end));
+  });
+}
+
+base::Result<std::string> speak_sentence(engines::EnginePool& children, engines::VoiceChoice voice) {
+  return sound_of([&](auto on_audio, auto on_end) {
+    return engines::Speaker(children).speak_with(std::move(voice), trial_sentence(), std::move(on_audio),
+                                                 std::move(on_end));
+  });
 }
 
 base::Status check_transcription(engines::EnginePool& children, const std::string& sentence,

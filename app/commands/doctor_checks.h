@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ai/engines/pool/engine_pool.h"
+#include "ai/engines/speech/speaker.h"
 #include "ai/engines/speech/transcriber.h"
 #include "app/config/settings.h"
 #include "platform/base/result.h"
@@ -13,10 +14,12 @@ namespace millrace::app {
 base::Status check_ocr(engines::EnginePool& children);
 // An English sentence as a WAV file.
 base::Result<std::string> speak_sentence(engines::EnginePool& children);
+// The same with a Piper voice.
+base::Result<std::string> speak_sentence(engines::EnginePool& children, engines::VoiceChoice voice);
 
 struct TranscriptionTrial {
   engines::Recognition how;
-  bool knows_english = true;        // the sentence must be recognised
+  bool knows_english = true;  // the sentence must be recognised
 };
 // `sentence`: of speak_sentence.
 base::Status check_transcription(engines::EnginePool& children, const std::string& sentence,

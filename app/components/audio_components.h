@@ -8,6 +8,7 @@
 #include "app/components/engine_children.h"
 #include "app/components/inference_component.h"
 #include "app/components/speech_models.h"
+#include "app/components/voice_models.h"
 #include "app/config/settings.h"
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
@@ -15,9 +16,9 @@
 
 namespace millrace::app {
 
-// Local speech synthesis for the API: engine processes in a sandbox, one of them started in advance. If they
-// cannot run here, the API runs without them and its errors say why. Destroy it after the requests that use
-// it.
+// Local speech synthesis for the API: engine processes in a sandbox, one of them started in advance. Piper
+// voices have processes of their own, so that flite never waits for them. If they cannot run here, the API
+// runs without them and its errors say why. Destroy it after the requests that use it.
 class SpeechComponent {
  public:
   // Blocks while it tests the sandbox.
@@ -27,10 +28,16 @@ class SpeechComponent {
 
   // The result must not be used after this object is destroyed.
   inference::LocalSpeech local();
+  const schemas::LocalVoiceModels& voice_models() const { return voices_.listed(); }
 
  private:
+  void open_voices(const Settings& settings, base::Metrics& metrics);
+
   std::unique_ptr<EngineChildren> children_;
   std::unique_ptr<engines::Speaker> speaker_;
+  const VoiceModels voices_;
+  std::unique_ptr<EngineChildren> voice_children_;
+  std::unique_ptr<engines::Speaker> voice_speaker_;  // null: no voice is configured, or its children fail
   std::string unavailable_reason_;
 };
 

@@ -17,6 +17,7 @@
 #include "app/config/models_section.h"
 #include "app/config/section_map.h"
 #include "app/config/speech_models_section.h"
+#include "app/config/voice_models_section.h"
 #include "platform/base/memory_size.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -52,7 +53,7 @@ constexpr int kChatSlots = 64;                                            // the
 constexpr int kMachineSlotsDefault = 16;  // concurrent operations; each is a thread that mostly waits
 constexpr std::string_view kDataFlag = "--data";
 constexpr std::string_view kMachines = "machines";
-constexpr std::string_view kSpeechModels = "stt.models";
+constexpr std::string_view kSpeechModels = "stt.models", kVoiceModels = "speech.models";
 constexpr std::string_view kModels = "models", kProviders = "providers", kAliases = "aliases", kMcp = "mcp";
 
 bool parse_count(std::string_view text, int& count) {
@@ -213,6 +214,7 @@ void read_audio(const base::Config& config, Settings& s) {
   s.stt_range_pieces = static_cast<int>(config.integer("stt.range_pieces"));
   s.stt_engine = config.text("stt.engine");
   s.stt_memory_bytes = config.bytes("stt.memory");
+  s.speech_memory_bytes = config.bytes("speech.memory");
   s.stt_wait = config.duration("stt.wait");
   s.stt_duration_max = config.duration("stt.duration_max");
   s.stt_engine_time = config.duration("stt.engine_time");
@@ -314,14 +316,24 @@ void add_models(const std::map<std::string, std::string>& environment, Settings&
                 LoadedSettings& out) {
   const base::Config& config = out.config;
   SpeechModelsSection speech = read_speech_models(config.section(kSpeechModels));
-  std::vector<std::string> local_models;
-  for (const engines::SpeechModel& model : speech.models) local_models.push_back(model.name);
+  VoiceModelsSection voices = read_voice_models(config.section(kVoiceModels));
+  LocalRows speech_rows{std::string(kSpeechModels), {}, speech.places};
+  LocalRows voice_rows{std::string(kVoiceModels), {}, voices.places};
+  for (const engines::SpeechModel& model : speech.models) speech_rows.names.push_back(model.name);
+  for (const engines::VoiceModel& voice : voices.models) voice_rows.names.push_back(voice.name);
+  std::vector<std::string> local_models = speech_rows.names;
+  local_models.insert(local_models.end(), voice_rows.names.begin(), voice_rows.names.end());
   const ModelNodes nodes{config.section(kModels), config.section(kProviders), config.section(kAliases),
                          config.section(kMcp),    config.boolean("mock"),     local_models};
   ModelsSection models = read_models(nodes, environment, settings.chat_timeouts);
-  check_speech_model_names(speech, models.settings, models.places);
+  check_local_model_names(speech_rows, models.settings, models.places, speech.mistakes);
+  check_local_model_names(voice_rows, models.settings, models.places, voices.mistakes);
+  check_same_names(voice_rows, speech_rows, voices.mistakes);
   out.mistakes.insert(out.mistakes.end(), models.mistakes.begin(), models.mistakes.end());
   out.mistakes.insert(out.mistakes.end(), speech.mistakes.begin(), speech.mistakes.end());
+  out.mistakes.insert(out.mistakes.end(), voices.mistakes.begin(), voices.mistakes.end());
+  out.voice_model_places = std::move(voices.places);
+  settings.voice_models = std::move(voices.models);
   out.speech_model_places = std::move(speech.places);
   settings.speech_models = std::move(speech.models);
   out.model_places = std::move(models.places);
@@ -386,7 +398,7 @@ LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
   sources.environment = environment();
   sources.flags = flags;
   sources.flags.erase("config");
-  sources.sections = {kMachines, kModels, kProviders, kAliases, kMcp, kSpeechModels};
+  sources.sections = {kMachines, kModels, kProviders, kAliases, kMcp, kSpeechModels, kVoiceModels};
   sources.other_variables = {"MILLRACE_CONFIG", "MILLRACE_URL",   "MILLRACE_API_KEY",
                              "MILLRACE_TRY",    "MILLRACE_BUILD", "MILLRACE_CHAT_HISTORY"};
   out.file = choose_file(flags, sources.environment);

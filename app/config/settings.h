@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ai/engines/speech/speech_model.h"
+#include "ai/engines/speech/voice_files.h"
 #include "ai/inference/routing/registry.h"
 #include "bus/kafka/kafka_settings.h"
 #include "platform/base/config.h"
@@ -68,6 +69,8 @@ struct Settings {
   std::string stt_engine;
   std::int64_t stt_memory_bytes = 0;
   std::vector<engines::SpeechModel> speech_models;  // of the section stt.models, in its order
+  std::int64_t speech_memory_bytes = 0;
+  std::vector<engines::VoiceModel> voice_models;  // of the section speech.models, in its order
   std::chrono::milliseconds stt_wait{}, stt_duration_max{}, stt_engine_time{}, stt_idle{};
   std::int64_t exec_output_max_bytes = 0;
   std::chrono::milliseconds exec_output_grace{0};
@@ -97,6 +100,7 @@ struct LoadedSettings {
   std::vector<std::string> machine_places;       // where each of settings.machines is defined in the file
   std::vector<std::string> model_places;         // the same for settings.models.models
   std::vector<std::string> speech_model_places;  // and for settings.speech_models
+  std::vector<std::string> voice_model_places;   // and for settings.voice_models
 };
 LoadedSettings load_settings(const std::map<std::string, std::string>& flags);
 

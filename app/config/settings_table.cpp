@@ -257,6 +257,12 @@ constexpr std::array kTable = {
                   .default_text = "2",
                   .help = "Engine children for speech, one of them started in advance (0: no local speech)",
                   .max = 64},
+    base::Setting{.path = "speech.memory",
+                  .type = SettingType::kBytes,
+                  .default_text = "1GiB",
+                  .help = "Memory of one process that speaks with a model of speech.models",
+                  .min = std::int64_t{256} << 20,
+                  .max = std::int64_t{1} << 40},
     base::Setting{
         .path = "stt.range_pieces",
         .type = SettingType::kInteger,

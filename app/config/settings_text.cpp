@@ -152,6 +152,12 @@ base::Config::EffectiveValue speech_model_line(const engines::SpeechModel& model
   return {"stt.models." + model.name, std::move(value), place};
 }
 
+base::Config::EffectiveValue voice_model_line(const engines::VoiceModel& voice, const std::string& place) {
+  std::string value = voice.path;
+  for (const std::string& language : voice.languages) value += " " + language;
+  return {"speech.models." + voice.name, std::move(value), place};
+}
+
 // The line of a provider: its place in the file, else the variable that has its key.
 base::Config::EffectiveValue provider_line(const providers::Target& provider,
                                            const base::ConfigNode& section) {
@@ -215,6 +221,9 @@ std::vector<base::Config::EffectiveValue> effective_settings(const LoadedSetting
   }
   for (std::size_t i = 0; loaded.settings && i < loaded.speech_model_places.size(); ++i) {
     lines.push_back(speech_model_line(loaded.settings->speech_models[i], loaded.speech_model_places[i]));
+  }
+  for (std::size_t i = 0; loaded.settings && i < loaded.voice_model_places.size(); ++i) {
+    lines.push_back(voice_model_line(loaded.settings->voice_models[i], loaded.voice_model_places[i]));
   }
   if (loaded.settings) {
     for (const providers::Target& provider : loaded.settings->models.open_providers)

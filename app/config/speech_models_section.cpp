@@ -29,35 +29,14 @@ class SpeechModelReader {
 
   engines::SpeechModel read() {
     if (!map_.is_map()) return std::move(model_);
-    read_name();
+    model_.name = read_local_model_name(map_, "whisper-base", schemas::default_transcription_names());
     if (const auto family = read_speech_family(map_)) model_.family = *family;
-    read_path();
+    model_.path = read_model_folder(map_, "/srv/models/whisper-base");
     model_.languages = read_speech_languages(map_);
     return std::move(model_);
   }
 
  private:
-  void read_name() {
-    model_.name = map_.text("name").value_or("");
-    if (!is_model_name(model_.name)) {
-      map_.mistake("name",
-                   "is the name that clients send, such as whisper-base: 1 to 200 characters, no spaces");
-    } else if (const std::string taken = taken_speech_name(model_.name); !taken.empty()) {
-      map_.mistake("name", taken);
-    }
-  }
-
-  void read_path() {
-    model_.path = map_.text("path").value_or("");
-    while (model_.path.size() > 1 && model_.path.ends_with('/')) model_.path.pop_back();
-    if (model_.path.empty()) {
-      map_.mistake("path", "is missing: the folder with the model's files, as in /srv/models/whisper-base");
-    } else if (!model_.path.starts_with('/')) {
-      map_.mistake("path",
-                   "\"" + model_.path + "\" does not begin with /: give the whole path of the folder");
-    }
-  }
-
   SectionMap map_;
   engines::SpeechModel model_;
 };
@@ -73,14 +52,36 @@ void check_new_name(const SpeechModelsSection& out, const engines::SpeechModel& 
 
 }  // namespace
 
-std::string taken_speech_name(const std::string& name) {
-  const auto further = schemas::default_transcription_names();
+std::string taken_model_name(const std::string& name, std::span<const std::string_view> further) {
   if (name.starts_with(schemas::kOwnModelPrefix))
     return "\"" + name + "\" begins with " + std::string(schemas::kOwnModelPrefix) +
            ", which is for built-in models; choose another name";
   if (std::ranges::find(further, name) != further.end())
     return "\"" + name + "\" is another name of the default local model; choose another name";
   return {};
+}
+
+std::string read_local_model_name(SectionMap& map, const std::string& example,
+                                  std::span<const std::string_view> further) {
+  std::string name = map.text("name").value_or("");
+  if (!is_model_name(name)) {
+    map.mistake("name",
+                "is the name that clients send, such as " + example + ": 1 to 200 characters, no spaces");
+  } else if (const std::string taken = taken_model_name(name, further); !taken.empty()) {
+    map.mistake("name", taken);
+  }
+  return name;
+}
+
+std::string read_model_folder(SectionMap& map, const std::string& example) {
+  std::string path = map.text("path").value_or("");
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  if (path.empty()) {
+    map.mistake("path", "is missing: the folder with the model's files, as in " + example);
+  } else if (!path.starts_with('/')) {
+    map.mistake("path", "\"" + path + "\" does not begin with /: give the whole path of the folder");
+  }
+  return path;
 }
 
 std::optional<engines::SpeechModelFamily> read_speech_family(SectionMap& map) {
@@ -143,14 +144,14 @@ SpeechModelsSection read_speech_models(const ConfigNode& section) {
   return out;
 }
 
-void check_speech_model_names(SpeechModelsSection& section, const inference::ModelSettings& others,
-                              std::span<const std::string> other_places) {
+void check_local_model_names(const LocalRows& rows, const inference::ModelSettings& others,
+                             std::span<const std::string> other_places,
+                             std::vector<base::ConfigMistake>& mistakes) {
   const auto mistake = [&](std::size_t row, const std::string& why) {
-    section.mistakes.push_back({section.places[row], std::string(kSpeechModelsName) + ".name: \"" +
-                                                         section.models[row].name + "\" " + why});
+    mistakes.push_back({rows.places[row], rows.setting + ".name: \"" + rows.names[row] + "\" " + why});
   };
-  for (std::size_t i = 0; i < section.models.size(); ++i) {
-    const std::string& name = section.models[i].name;
+  for (std::size_t i = 0; i < rows.names.size(); ++i) {
+    const std::string& name = rows.names[i];
     for (std::size_t k = 0; k < others.models.size(); ++k) {
       if (others.models[k].target.name == name)
         mistake(i, "is also the name of the row of `models` at " + other_places[k] + "; choose another name");
@@ -159,6 +160,18 @@ void check_speech_model_names(SpeechModelsSection& section, const inference::Mod
     const std::string provider = name.substr(0, slash == std::string::npos ? 0 : slash);
     if (providers::preset_named(provider) != nullptr || others.aliases.count(provider) > 0)
       mistake(i, "begins with " + provider + "/, which is for models of that provider; choose another name");
+  }
+}
+
+void check_same_names(const LocalRows& rows, const LocalRows& others,
+                      std::vector<base::ConfigMistake>& mistakes) {
+  for (std::size_t i = 0; i < rows.names.size(); ++i) {
+    const auto same = std::ranges::find(others.names, rows.names[i]);
+    if (same == others.names.end()) continue;
+    const std::string& place = others.places[static_cast<std::size_t>(same - others.names.begin())];
+    mistakes.push_back({rows.places[i], rows.setting + ".name: \"" + rows.names[i] +
+                                            "\" is also the name of the row of " + others.setting + " at " +
+                                            place + "; choose another name"});
   }
 }
 

@@ -2,6 +2,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ai/engines/speech/speech_model.h"
@@ -22,15 +23,32 @@ struct SpeechModelsSection {
 // is not fatal, because only the process that transcribes needs it. Blocks on the disk.
 SpeechModelsSection read_speech_models(const base::ConfigNode& section);
 
-// Why the setting refuses a valid name: built-in models have it. Empty: it does not.
-std::string taken_speech_name(const std::string& name);
+// Why the settings refuse a valid name: a built-in model has it, or it is one of `further`. Empty: they do
+// not.
+std::string taken_model_name(const std::string& name, std::span<const std::string_view> further);
 // Reads `family` and `languages` of a row. A mistake if they are missing or invalid.
 std::optional<engines::SpeechModelFamily> read_speech_family(SectionMap& map);
 std::vector<std::string> read_speech_languages(SectionMap& map);
 
+// Reads `name` and `path` of a row. `example`: for the errors; `further`: names of the gateway's own models.
+std::string read_local_model_name(SectionMap& map, const std::string& example,
+                                  std::span<const std::string_view> further);
+std::string read_model_folder(SectionMap& map, const std::string& example);
+
+// Rows of stt.models or speech.models: their names, and where each begins.
+struct LocalRows {
+  std::string setting;
+  std::vector<std::string> names;
+  std::vector<std::string> places;
+};
+
 // Adds a mistake for each name that `others`, the models of providers, have, too, or that begins with the
 // name of a provider. `other_places`: where each row of others.models begins.
-void check_speech_model_names(SpeechModelsSection& section, const inference::ModelSettings& others,
-                              std::span<const std::string> other_places);
+void check_local_model_names(const LocalRows& rows, const inference::ModelSettings& others,
+                             std::span<const std::string> other_places,
+                             std::vector<base::ConfigMistake>& mistakes);
+// Adds a mistake for each name of `rows` that `others` have, too.
+void check_same_names(const LocalRows& rows, const LocalRows& others,
+                      std::vector<base::ConfigMistake>& mistakes);
 
 }  // namespace millrace::app

@@ -37,7 +37,8 @@ English speech (flac, mp3, mp4, mpeg, m4a, ogg, wav, webm), and synthesises spee
 
   millrace-engine --speak TEXT -o FILE [--voice NAME] [--format F] [--speed S]
       Synthesises TEXT and writes the audio to FILE.
-      --voice NAME    slt (default), rms, awb or kal16, or a voice name of the gateway
+      --voice NAME    slt (default), rms, awb or kal16, a voice name of the gateway, or the
+                      folder of an English Piper voice: an absolute path
       --format F      mp3 (default), opus, aac, flac, wav or pcm
       --speed S       0.25 to 4; 1 by default
 

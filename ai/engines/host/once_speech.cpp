@@ -10,6 +10,7 @@
 
 #include "ai/engines/host/audio/listener.h"
 #include "ai/engines/host/audio/model_recogniser.h"
+#include "ai/engines/host/audio/model_voice.h"
 #include "ai/engines/host/audio/recording_reader.h"
 #include "ai/engines/host/audio/voice.h"
 #include "ai/engines/speech/recording.h"
@@ -137,13 +138,31 @@ int transcribe_once(base::Fd file, const std::string& model, bool json) {
   return all.failed ? 3 : 0;
 }
 
+namespace {
+
+// Speaks with the Piper voice in the folder task.voice.
+base::Status speak_with_folder(SpeechTask task, const SynthesisCallbacks& sink) {
+  const VoiceModel voice{"", task.voice, {"en"}};
+  const auto loadable = loadable_voice(find_speech_engine(program_folder()), voice);
+  if (!loadable) return loadable.error();
+  SpeechLibrary library;
+  library.open(loadable->model->layout());
+  for (const SpeechFile& file : loadable->model->files()) library.add_file(file.role, file.path);
+  task.is_english = true;
+  return ModelVoice(library).synthesise(task, sink);
+}
+
+}  // namespace
+
 int speak_once(const SpeechTask& task, const std::string& output) {
   std::ofstream file(output, std::ios::binary);
   const SynthesisCallbacks sink{[] {},
                                 [&file](std::string_view bytes) {
                                   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
                                 }};
-  if (auto status = synthesise(task, sink); !status) return fail(status.error());
+  const bool is_folder = task.voice.starts_with('/');
+  if (auto status = is_folder ? speak_with_folder(task, sink) : synthesise(task, sink); !status)
+    return fail(status.error());
   file.close();
   if (!file) return fail(base::error(base::Code::kInternal, "cannot write " + output));
   return 0;

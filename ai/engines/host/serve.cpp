@@ -11,6 +11,7 @@
 
 #include "ai/engines/host/audio/listener.h"
 #include "ai/engines/host/audio/model_recogniser.h"
+#include "ai/engines/host/audio/model_voice.h"
 #include "ai/engines/host/audio/recording_reader.h"
 #include "ai/engines/host/audio/voice.h"
 #include "ai/engines/host/cpu_limit.h"
@@ -184,14 +185,16 @@ class Session {
   }
 
   void speak(const Request& request) {
-    const SynthesisCallbacks sink{[this] { bound_cpu(limits_.sentence_cpu); },
+    const bool with_model = request.speech.with_model;
+    const auto cpu = with_model ? limits_.voice_sentence_cpu : limits_.sentence_cpu;
+    const SynthesisCallbacks sink{[cpu] { bound_cpu(cpu); },
                                   [this](std::string_view bytes) {
                                     Event event;
                                     event.kind = Event::Kind::kAudio;
                                     event.audio = bytes;
                                     send(std::move(event));
                                   }};
-    auto status = synthesise(request.speech, sink);
+    auto status = with_model ? voice_.synthesise(request.speech, sink) : synthesise(request.speech, sink);
     send(status ? Event{} : failed(std::move(status.error())));
   }
 
@@ -214,6 +217,7 @@ class Session {
   DocumentReader reader_;
   SpeechRecogniser listener_;
   SpeechLibrary library_;
+  ModelVoice voice_{library_};
   SpeechAligner aligner_;
   std::map<std::string, base::Fd> model_files_;  // those that were sent, by role
   RecordingReader recordings_;

@@ -30,6 +30,7 @@ json json_of(const EngineLimits& limits) {
           {"decode_cpu_ms", limits.decode_cpu.count()},
           {"piece_wall_ms", limits.piece_wall.count()},
           {"sentence_cpu_ms", limits.sentence_cpu.count()},
+          {"voice_sentence_cpu_ms", limits.voice_sentence_cpu.count()},
           {"sentence_wall_ms", limits.sentence_wall.count()}};
 }
 
@@ -49,6 +50,7 @@ EngineLimits limits_of(const json& value) {
   limits.decode_cpu = time("decode_cpu_ms");
   limits.piece_wall = time("piece_wall_ms");
   limits.sentence_cpu = time("sentence_cpu_ms");
+  limits.voice_sentence_cpu = time("voice_sentence_cpu_ms");
   limits.sentence_wall = time("sentence_wall_ms");
   return limits;
 }
@@ -126,7 +128,10 @@ json json_of(const SpeechTask& task) {
   return {{"text", task.text},
           {"voice", task.voice},
           {"encoding", static_cast<int>(task.encoding)},
-          {"speed", task.speed}};
+          {"speed", task.speed},
+          {"with_model", task.with_model},
+          {"speaker", task.speaker},
+          {"is_english", task.is_english}};
 }
 
 SpeechTask speech_of(const json& value) {
@@ -134,8 +139,13 @@ SpeechTask speech_of(const json& value) {
   if (encoding < 0 || encoding > static_cast<int>(schemas::SpeechEncoding::kPcm)) {
     throw std::invalid_argument("encoding");
   }
-  return {value.at("text").get<std::string>(), value.at("voice").get<std::string>(),
-          static_cast<schemas::SpeechEncoding>(encoding), value.at("speed").get<double>()};
+  return {value.at("text").get<std::string>(),
+          value.at("voice").get<std::string>(),
+          static_cast<schemas::SpeechEncoding>(encoding),
+          value.at("speed").get<double>(),
+          value.at("with_model").get<bool>(),
+          value.at("speaker").get<int>(),
+          value.at("is_english").get<bool>()};
 }
 
 PieceOutcome piece_outcome_of(const json& value) {
@@ -147,7 +157,7 @@ PieceOutcome piece_outcome_of(const json& value) {
 
 SpeechModelLayout layout_of(const json& value) {
   const int layout = value.get<int>();
-  if (layout < 0 || layout > static_cast<int>(SpeechModelLayout::kNemoCtc))
+  if (layout < 0 || layout > static_cast<int>(SpeechModelLayout::kVoice))
     throw std::invalid_argument("layout");
   return static_cast<SpeechModelLayout>(layout);
 }

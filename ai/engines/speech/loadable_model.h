@@ -15,7 +15,7 @@
 namespace millrace::engines {
 
 // A file that an engine child loads. `role`: what for: the name of sherpa-onnx's setting ("encoder",
-// "merged_decoder", "tokens" …; model_files.h), or kLibraryRole or kRuntimeRole.
+// "merged_decoder", "tokens" …; model_files.h), or kLibraryRole, kRuntimeRole or kLexiconRole.
 struct SpeechFile {
   std::string role;
   std::string path;
@@ -23,6 +23,7 @@ struct SpeechFile {
 };
 inline constexpr std::string_view kLibraryRole = "library";  // of sherpa-onnx
 inline constexpr std::string_view kRuntimeRole = "runtime";  // of ONNX Runtime, which the library needs
+inline constexpr std::string_view kLexiconRole = "lexicon";  // of a voice
 
 // A model that can be loaded: its files and those of the library. Shared: a child that has loaded it does not
 // load it again. Immutable; thread-safe.

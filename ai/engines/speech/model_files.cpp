@@ -66,8 +66,9 @@ base::Error model_error(std::string message) {
   return base::error(base::Code::kInternal, std::move(message));
 }
 
-// The regular files of the folder, sorted by name.
-base::Result<std::vector<std::string>> folder_names(const std::string& folder) {
+}  // namespace
+
+base::Result<std::vector<std::string>> model_folder_names(const std::string& folder) {
   std::error_code failed;
   fs::directory_iterator entry(folder, failed);
   if (failed) return model_error("the model's folder " + folder + " cannot be read: " + failed.message());
@@ -85,6 +86,8 @@ base::Result<std::vector<std::string>> folder_names(const std::string& folder) {
   std::sort(names.begin(), names.end());
   return names;
 }
+
+namespace {
 
 // A file's name without its extension and its precision: two files with one stem are the same network.
 struct NetworkName {
@@ -115,9 +118,11 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// The file for a pattern; nullopt if there is none. Two networks that match are an error.
-base::Result<std::optional<std::string>> file_for(const char* pattern, const std::vector<std::string>& names,
-                                                  const std::string& folder) {
+}  // namespace
+
+base::Result<std::optional<std::string>> model_file_for(const char* pattern,
+                                                        const std::vector<std::string>& names,
+                                                        const std::string& folder) {
   std::vector<std::string> found;
   std::set<std::string> stems;
   for (const std::string& name : names) {
@@ -135,6 +140,8 @@ base::Result<std::optional<std::string>> file_for(const char* pattern, const std
         return network_name(left).rank < network_name(right).rank;
       }));
 }
+
+namespace {
 
 bool is_foreign(const LayoutRow& row, const std::vector<std::string>& names) {
   return *row.foreign != '\0' && std::any_of(names.begin(), names.end(), [&row](const std::string& name) {
@@ -185,8 +192,10 @@ base::Error no_layout_fits(const SpeechModel& model, const std::vector<std::stri
                      ") of a model of the family " + family);
 }
 
-// Finds downloads that went wrong, which the engine could not explain.
-base::Status check_content(const fs::path& file) {
+}  // namespace
+
+base::Status check_model_file(const std::string& path) {
+  const fs::path file(path);
   constexpr std::string_view kPointer = "version https://git-lfs";
   std::array<char, kPointer.size()> head{};
   std::ifstream in(file, std::ios::binary);
@@ -200,16 +209,18 @@ base::Status check_content(const fs::path& file) {
   return {};
 }
 
+namespace {
+
 base::Result<SpeechModelFiles> files_of_layout(const LayoutRow& row, const std::string& folder,
                                                const std::vector<std::string>& names) {
   SpeechModelFiles result{row.layout, {}};
   for (const RolePattern& role : row.roles) {
-    const auto name = file_for(role.pattern, names, folder);
+    const auto name = model_file_for(role.pattern, names, folder);
     if (!name) return name.error();
     std::error_code failed;
     const fs::path file = fs::canonical(fs::path(folder) / **name, failed);
     if (failed) return model_error("the model's file " + **name + " in " + folder + ": " + failed.message());
-    if (auto content = check_content(file); !content) return content.error();
+    if (auto content = check_model_file(file.string()); !content) return content.error();
     result.files.push_back({role.role, file.string()});
   }
   return result;
@@ -271,7 +282,7 @@ std::string_view SpeechModelFiles::path(SpeechFileRole role) const {
 }
 
 base::Result<SpeechModelFiles> find_model_files(const SpeechModel& model) {
-  const auto names = folder_names(model.path);
+  const auto names = model_folder_names(model.path);
   if (!names) return names.error();
   for (const LayoutRow& row : kLayouts) {
     if (row.family == model.family && fits(row, *names)) return files_of_layout(row, model.path, *names);

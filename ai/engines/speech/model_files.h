@@ -19,6 +19,7 @@ enum class SpeechModelLayout : std::uint8_t {
   kTransducer,       // `transducer`: encoder, decoder, joiner
   kNemoTransducer,   // `transducer` with model_type "nemo_transducer"
   kNemoCtc,          // `nemo_ctc`: model
+  kVoice,            // SherpaOnnxOfflineTtsModelConfig::vits: model; it speaks (voice_files.h)
 };
 
 // What a file is for. role_name gives the name of the member in sherpa-onnx's structs.
@@ -55,6 +56,16 @@ inline constexpr std::size_t kModelFolderEntriesMax = 1000;
 // found when it is loaded. The error is for the operator: it names the folder, the file that is missing,
 // and the family that the folder seems to have.
 base::Result<SpeechModelFiles> find_model_files(const SpeechModel& model);
+
+// For the functions that find files. The regular files of a folder, sorted by name.
+base::Result<std::vector<std::string>> model_folder_names(const std::string& folder);
+// The name of the file for a pattern of fnmatch; nullopt if there is none. Two networks that match are an
+// error.
+base::Result<std::optional<std::string>> model_file_for(const char* pattern,
+                                                        const std::vector<std::string>& names,
+                                                        const std::string& folder);
+// Finds downloads that went wrong, which the engine could not explain.
+base::Status check_model_file(const std::string& path);
 
 // The name of a family in settings, such as "sense_voice".
 std::string_view family_name(SpeechModelFamily family);

@@ -12,11 +12,12 @@ using base::Code;
 
 class SpeechCall final : public EngineCall {
  public:
-  SpeechCall(std::string owner, const EngineLimits& limits, SpeechTask task,
+  SpeechCall(std::string owner, const EngineLimits& limits, SpeechTask task, LoadableModelPtr model,
              std::function<void(std::string)> on_audio, std::function<void(EngineResult)> done)
       : EngineCall(std::move(owner)),
         limits_(limits),
         task_(std::move(task)),
+        model_(std::move(model)),
         on_audio_(std::move(on_audio)),
         done_(std::move(done)) {}
 
@@ -24,11 +25,14 @@ class SpeechCall final : public EngineCall {
     Request request;
     request.kind = Request::Kind::kSpeak;
     request.speech = task_;
+    if (model_ && !child.open_model(model_)) return false;
     return child.send(request);
   }
-  std::chrono::milliseconds time_limit() const override { return limits_.sentence_wall; }
+  std::chrono::milliseconds time_limit() const override {
+    return task_.with_model ? limits_.voice_sentence_wall : limits_.sentence_wall;
+  }
   std::chrono::milliseconds wall() const override { return limits_.speech_wall; }
-  Place place() const override { return {-1, task_.voice}; }
+  Place place() const override { return {-1, task_.with_model ? "a Piper voice" : task_.voice}; }
   std::optional<EngineResult> handle(Event event) override {
     switch (event.kind) {
       case Event::Kind::kAudio:
@@ -56,6 +60,7 @@ class SpeechCall final : public EngineCall {
  private:
   const EngineLimits& limits_;
   const SpeechTask task_;
+  const LoadableModelPtr model_;  // null: flite
   std::function<void(std::string)> on_audio_;
   std::function<void(EngineResult)> done_;
 };
@@ -69,9 +74,27 @@ base::Result<EngineCallHandle> Speaker::speak(schemas::SpeechRequest request,
   if (voice == nullptr) {
     return base::error(Code::kInvalidField, "unknown local voice", "voice");
   }
-  SpeechTask task{std::move(request.input), std::string(voice->voice), request.encoding, request.speed};
+  SpeechTask task{.text = std::move(request.input),
+                  .voice = std::string(voice->voice),
+                  .encoding = request.encoding,
+                  .speed = request.speed};
   return pool_.submit(std::make_shared<SpeechCall>(std::move(request.tenant), pool_.limits(), std::move(task),
-                                                   std::move(on_audio), std::move(done)));
+                                                   nullptr, std::move(on_audio), std::move(done)));
+}
+
+base::Result<EngineCallHandle> Speaker::speak_with(VoiceChoice voice, schemas::SpeechRequest request,
+                                                   std::function<void(std::string)> on_audio,
+                                                   std::function<void(EngineResult)> done) {
+  SpeechTask task{.text = std::move(request.input),
+                  .voice = {},
+                  .encoding = request.encoding,
+                  .speed = request.speed,
+                  .with_model = true,
+                  .speaker = voice.speaker,
+                  .is_english = voice.is_english};
+  return pool_.submit(std::make_shared<SpeechCall>(std::move(request.tenant), pool_.limits(), std::move(task),
+                                                   std::move(voice.model), std::move(on_audio),
+                                                   std::move(done)));
 }
 
 }  // namespace millrace::engines

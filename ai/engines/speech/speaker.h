@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ai/engines/pool/engine_pool.h"
+#include "ai/engines/speech/loadable_model.h"
 #include "schemas/media/speech.h"
 
 namespace millrace::engines {
@@ -13,10 +14,20 @@ struct SpeechTask {
   std::string voice;  // a flite voice: "slt", "rms", "awb", "kal16"
   schemas::SpeechEncoding encoding = schemas::SpeechEncoding::kMp3;
   double speed = 1;
+  bool with_model = false;  // with the child's current model, a Piper voice; `voice` is not used then
+  int speaker = 0;          // of that model
+  bool is_english = false;  // that model speaks English: flite finds the phonemes of unknown words
 };
 
-// The local speech synthesis (flite). Thread-safe; does not block. Callbacks run on a pump thread, must not
-// throw and should be short.
+// A Piper voice to speak with.
+struct VoiceChoice {
+  LoadableModelPtr model;
+  int speaker = 0;
+  bool is_english = false;
+};
+
+// The local speech synthesis (flite, and Piper voices). Thread-safe; does not block. Callbacks run on a pump
+// thread, must not throw and should be short.
 class Speaker {
  public:
   // The pool must outlive it.
@@ -29,6 +40,10 @@ class Speaker {
   base::Result<EngineCallHandle> speak(schemas::SpeechRequest request,
                                        std::function<void(std::string)> on_audio,
                                        std::function<void(EngineResult)> done);
+  // The same with a Piper voice in place of `request.voice`.
+  base::Result<EngineCallHandle> speak_with(VoiceChoice voice, schemas::SpeechRequest request,
+                                            std::function<void(std::string)> on_audio,
+                                            std::function<void(EngineResult)> done);
 
  private:
   EnginePool& pool_;

@@ -102,6 +102,18 @@ base::Result<LoadableModelPtr> loadable_model(const std::string& folder, const S
   return loadable;
 }
 
+base::Result<LoadableVoice> loadable_voice(const std::string& folder, const VoiceModel& voice) {
+  auto files = speech_library(folder);
+  if (!files) return std::move(files.error());
+  const auto own = find_voice_files(voice);
+  if (!own) return own.error();
+  files->push_back({std::string(role_name(SpeechFileRole::kModel)), own->model});
+  files->push_back({std::string(role_name(SpeechFileRole::kTokens)), own->tokens});
+  if (!own->lexicon.empty()) files->push_back({std::string(kLexiconRole), own->lexicon});
+  return LoadableVoice{std::make_shared<const LoadableModel>(SpeechModelLayout::kVoice, *std::move(files)),
+                       own->speakers};
+}
+
 SpeechModel moonshine_model(const std::string& folder) {
   return {std::string(schemas::kMoonshineModel),
           SpeechModelFamily::kMoonshine,

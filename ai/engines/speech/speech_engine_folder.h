@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ai/engines/speech/loadable_model.h"
+#include "ai/engines/speech/voice_files.h"
 #include "platform/base/result.h"
 
 // The folder with the speech engine, which `scripts/setup` fetches and the package contains: lib/ with
@@ -24,6 +25,13 @@ base::Result<std::vector<SpeechFile>> speech_library(const std::string& folder);
 // `model` with the library. kInternal: as above, or its files are not complete or damaged
 // (LoadableModel::check).
 base::Result<LoadableModelPtr> loadable_model(const std::string& folder, const SpeechModel& model);
+
+// `voice` with the library, and what its files say of it. kInternal: as above.
+struct LoadableVoice {
+  LoadableModelPtr model;
+  int speakers = 1;
+};
+base::Result<LoadableVoice> loadable_voice(const std::string& folder, const VoiceModel& voice);
 
 // The default model, English, in that folder.
 SpeechModel moonshine_model(const std::string& folder);

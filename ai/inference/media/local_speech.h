@@ -4,6 +4,7 @@
 #include <string>
 
 #include "platform/base/result.h"
+#include "schemas/media/local_voices.h"
 #include "schemas/media/speech.h"
 
 namespace millrace::inference {
@@ -17,7 +18,14 @@ struct LocalSpeech {
   std::function<base::Result<Stop>(schemas::SpeechRequest request, std::function<void(std::string)> on_audio,
                                    std::function<void(base::Status)> done)>
       speak = {};
-  std::string off = {};  // why `speak` is null, for error messages
+  std::string off = {};                                            // why `speak` is null, for error messages
+  schemas::LocalVoiceModels voices = schemas::LocalVoiceModels();  // beside millrace/flite
+
+  // The name of the local model that speaks a request for `name`; empty: none does.
+  std::string_view model_named(std::string_view name) const {
+    if (const schemas::LocalVoiceModel* model = voices.find(name)) return model->name;
+    return schemas::is_local_speech_model(name) ? schemas::kSpeechModel : std::string_view();
+  }
 };
 
 // Bounds of the local speech that clients have not read yet, in bytes: for one call and for the process. A

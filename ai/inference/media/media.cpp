@@ -56,9 +56,9 @@ std::shared_ptr<ChatRun> MediaClient::draw(schemas::ImageRequest request, ImageS
 std::optional<schemas::Refusal> MediaClient::check(const schemas::SpeechRequest& request) const {
   const RegistryPtr registry = shared_->current();
   const auto model = speech_model(*registry, request.model);
-  if (!model && schemas::is_local_speech_model(request.model))
+  if (!model && !shared_->local_speech.model_named(request.model).empty())
     return local_refusal(shared_->local_speech, request);
-  if (!model) return no_speech_model(*registry, request.model);
+  if (!model) return no_speech_model(*registry, shared_->local_speech, request.model);
   const SpeechMediaRequest::RequestPtr unowned(SpeechMediaRequest::RequestPtr(), &request);
   return refusal_of(*registry, SpeechMediaRequest(*model, unowned, nullptr));
 }
@@ -76,7 +76,7 @@ CostBound MediaClient::max_cost(const schemas::ImageRequest& request) const {
 CostBound MediaClient::max_cost(const schemas::SpeechRequest& request) const {
   const RegistryPtr registry = shared_->current();
   const auto model = speech_model(*registry, request.model);
-  if (!model) return {.max = local_cost(*registry, request)};
+  if (!model) return {.max = local_cost(*registry, shared_->local_speech, request)};
   SpeechMediaRequest media_request(*model, {SpeechMediaRequest::RequestPtr(), &request}, nullptr);
   return inference::max_cost(*registry, media_request);
 }
@@ -96,8 +96,8 @@ CostBound MediaClient::max_cost(std::string model, schemas::AllowList allowed,
 std::shared_ptr<ChatRun> MediaClient::speak(schemas::SpeechRequest request, SpeechSink& sink) const {
   const RegistryPtr registry = shared_->current();
   auto model = speech_model(*registry, request.model);
-  if (!model && schemas::is_local_speech_model(request.model)) {
-    const schemas::NanoUsd max = local_cost(*registry, request);
+  if (!model && !shared_->local_speech.model_named(request.model).empty()) {
+    const schemas::NanoUsd max = local_cost(*registry, shared_->local_speech, request);
     auto run = std::make_shared<SpeechRun>(shared_, std::move(request), max, before_sending_, sink);
     run->begin();
     return run;

@@ -1,6 +1,7 @@
 #include "ai/inference/media/speech_request.h"
 
 #include <utility>
+#include <vector>
 
 #include "ai/inference/routing/routing.h"
 #include "ai/providers/audio.h"
@@ -70,32 +71,39 @@ using base::Code;
 using schemas::Refusal;
 using schemas::SpeechRequest;
 
-ChatHead local_head(const SpeechRequest& request) {
+ChatHead local_head(const LocalSpeech& local, const SpeechRequest& request) {
   return {.id = {},
-          .model = std::string(schemas::kSpeechModel),
+          .model = std::string(local.model_named(request.model)),
           .attempts = 0,
           .dropped = schemas::local_speech_dropped(request)};
 }
 
 }  // namespace
 
-Refusal no_speech_model(const Registry& registry, const std::string& name) {
-  if (const std::string_view near = base::nearest(name, schemas::speech_model_names()); !near.empty())
+Refusal no_speech_model(const Registry& registry, const LocalSpeech& local, const std::string& name) {
+  const auto own = schemas::speech_model_names();
+  std::vector<std::string_view> names(own.begin(), own.end());
+  for (const schemas::LocalVoiceModel& model : local.voices.all()) names.push_back(model.name);
+  if (const std::string_view near = base::nearest(name, names); !near.empty())
     return {schemas::unknown_model(name, near), {}};
   return {registry.find(name).error(), {}};
 }
 
 std::optional<Refusal> local_refusal(const LocalSpeech& local, const SpeechRequest& request) {
-  if (auto refusal = schemas::local_speech_refusal(request)) return refusal;
+  const schemas::LocalVoiceModel* model = local.voices.find(request.model);
+  if (auto refusal = model == nullptr ? schemas::local_speech_refusal(request)
+                                      : schemas::voice_model_refusal(*model, request))
+    return refusal;
   const base::Status honoured = check_strict(request.strict, schemas::local_speech_dropped(request));
   if (!honoured) return Refusal{honoured.error(), {}};
   if (!local.speak) return Refusal{base::error(Code::kOverloaded, local.off), {}};
   return std::nullopt;
 }
 
-schemas::NanoUsd local_cost(const Registry& registry, const SpeechRequest& request) {
+schemas::NanoUsd local_cost(const Registry& registry, const LocalSpeech& local,
+                            const SpeechRequest& request) {
   const Units units{.characters = static_cast<std::int64_t>(schemas::characters(request.input))};
-  return schemas::nano_usd(cost_of(registry.local_price(schemas::kSpeechModel), {}, units));
+  return schemas::nano_usd(cost_of(registry.local_price(local.model_named(request.model)), {}, units));
 }
 
 SpeechRun::SpeechRun(std::shared_ptr<ChatShared> shared, SpeechRequest request, schemas::NanoUsd max,
@@ -103,7 +111,7 @@ SpeechRun::SpeechRun(std::shared_ptr<ChatShared> shared, SpeechRequest request, 
     : shared_(std::move(shared)),
       request_(std::move(request)),
       sink_(&sink),
-      head_(local_head(request_)),
+      head_(local_head(shared_->local_speech, request_)),
       input_tokens_(schemas::estimated_tokens(request_.input)),
       before_sending_(std::move(before_sending)),
       cost_{.max = max} {}

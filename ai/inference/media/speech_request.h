@@ -50,9 +50,10 @@ class SpeechMediaRequest final : public MediaRequest {
 };
 
 // REQUIRES: no model has this name. Returns kModelNotFound with the nearest name.
-schemas::Refusal no_speech_model(const Registry& registry, const std::string& name);
+schemas::Refusal no_speech_model(const Registry& registry, const LocalSpeech& local, const std::string& name);
 // What the configuration charges for speech by the local model.
-schemas::NanoUsd local_cost(const Registry& registry, const schemas::SpeechRequest& request);
+schemas::NanoUsd local_cost(const Registry& registry, const LocalSpeech& local,
+                            const schemas::SpeechRequest& request);
 // What the local model does not accept, as in Media::check. Also works if this process has no engine.
 std::optional<schemas::Refusal> local_refusal(const LocalSpeech& local,
                                               const schemas::SpeechRequest& request);

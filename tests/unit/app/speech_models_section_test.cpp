@@ -103,7 +103,9 @@ TEST(SpeechModelsSection, NamesAreTheirOwn) {
   others.models.resize(1);
   others.models[0].target.name = "b";
   const std::vector<std::string> places{"m.yaml:20"};
-  check_speech_model_names(section, others, places);
+  LocalRows rows{"stt.models", {}, section.places};
+  for (const engines::SpeechModel& model : section.models) rows.names.push_back(model.name);
+  check_local_model_names(rows, others, places, section.mistakes);
   EXPECT_EQ(
       mistakes_of(section),
       "m.yaml:5: stt.models.name: \"openai/a\" begins with openai/, which is for models of that provider; "

@@ -17,12 +17,14 @@ TEST(AudioWire, RequestsSurviveTheRoundTrip) {
   EXPECT_EQ(back->pieces.at(0).index, 3);
   EXPECT_EQ(back->pieces.at(0).end_ms, 110'000);
   request.kind = Request::Kind::kSpeak;
-  request.speech = {"caf\u00e9", "rms", SpeechEncoding::kFlac, 1.5};
+  request.speech = {"caf\u00e9", "rms", SpeechEncoding::kFlac, 1.5, true, 7, true};
   back = decode_request(encode(request));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->speech.text, "caf\u00e9");
   EXPECT_EQ(back->speech.encoding, SpeechEncoding::kFlac);
   EXPECT_EQ(back->speech.speed, 1.5);
+  EXPECT_TRUE(back->speech.with_model && back->speech.is_english);
+  EXPECT_EQ(back->speech.speaker, 7);
   request.kind = Request::Kind::kOpenRecording;
   request.format = schemas::AudioFormat::kWebm;
   request.size_bytes = 77;
@@ -61,7 +63,7 @@ TEST(AudioWire, RequestsForAModelSurviveTheRoundTrip) {
   ASSERT_TRUE(back);
   EXPECT_TRUE(back->with_model);
   EXPECT_EQ(back->options, request.options);
-  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":7})"));
+  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":8})"));
   EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":-1})"));
 }
 
@@ -112,8 +114,8 @@ TEST(AudioWire, WhatDoesNotParseIsAnError) {
         R"({"ev":"recording","ms":1,"pieces":[[1]]})"}) {
     EXPECT_FALSE(decode_event(frame)) << frame;
   }
-  EXPECT_FALSE(
-      decode_request(R"({"op":"speak","speech":{"text":"a","voice":"slt","encoding":9,"speed":1}})"));
+  EXPECT_FALSE(decode_request(R"({"op":"speak","speech":{"text":"a","voice":"slt","encoding":9,"speed":1,)"
+                              R"("with_model":false,"speaker":0,"is_english":false}})"));
   EXPECT_FALSE(decode_request(R"({"op":"open_recording","format":"m3u8","bytes":1})"));
 }
 

@@ -28,7 +28,7 @@ class SpeechModelTest : public testing::TranscriberTest {
     folder_ = engine_folder();
     const auto model = loadable_model(folder_, moonshine_model(folder_));
     if (!model) GTEST_SKIP() << model.error().message;
-    how_.model = *model;
+    how_ = {*model, {.language = "en"}};
   }
 
   std::string folder_;

@@ -48,7 +48,7 @@ cmd_ln_t* aligner_settings() {
   return cmd_ln_init(nullptr, ps_args(), TRUE, "-hmm", kAlignerModel, "-dict", kAlignerDictionary,
                      "-remove_silence", "no", "-bestpath", "no", "-fsgusefiller", "no", "-lw", "1", "-wip",
                      "1", "-beam", kBeam, "-pbeam", kBeam, "-wbeam", kBeam, "-maxhmmpf", kStatesPerFrame,
-                     "-compallsen", "yes", "-topn", "2", "-ds", "2", "-dither", "yes", "-seed", "1", nullptr);
+                     "-compallsen", "yes", "-topn", "2", "-ds", "2", nullptr);
 }
 
 base::Error cannot_align(const std::string& why) {

@@ -26,6 +26,7 @@ namespace millrace::engines::host {
 void SpeechLibrary::open(SpeechModelLayout layout) {
   files_.clear();
   layout_ = layout;
+  ++generation_;
 }
 
 void SpeechLibrary::add_file(const std::string& role, std::string path) { files_[role] = std::move(path); }
@@ -160,6 +161,7 @@ base::Status SpeechLibrary::load_library() {
                       std::string(kSpeechEngineVersion));
   if (missing != nullptr) return not_loaded("sherpa-onnx has no function " + std::string(missing));
   functions_ = std::move(functions);
+  handle_ = library;
   return {};
 }
 
@@ -178,6 +180,11 @@ base::Status SpeechLibrary::load_library_safely() {
   }
   if (!run->is_whole) return with_reason(not_loaded(kLibraryDamaged), *run);
   return load_library();
+}
+
+base::Result<void*> SpeechLibrary::handle() {
+  if (auto loaded = load_library_safely(); !loaded) return std::move(loaded.error());
+  return handle_;
 }
 
 namespace {
@@ -222,6 +229,8 @@ SpeechLibrary::Model SpeechLibrary::load_model(const SpeechTaskOptions& options)
     case SpeechModelLayout::kNemoCtc:
       model.nemo_ctc.model = file("model");
       break;
+    case SpeechModelLayout::kVoice:
+      return Model{{nullptr, functions_->destroy}};  // it cannot transcribe
   }
   return Model{{functions_->create(&settings), functions_->destroy}};
 }
@@ -290,12 +299,22 @@ struct SpeechLibrary::Model {};
 SpeechLibrary::SpeechLibrary() = default;
 SpeechLibrary::~SpeechLibrary() = default;
 
-base::Result<RecognisedText> SpeechLibrary::recognise(std::span<const std::int16_t>,
-                                                      const SpeechTaskOptions&) {
+namespace {
+
+base::Error no_engine() {
   return base::error(base::Code::kInternal,
                      "millrace-engine was built without the speech engine: run scripts/setup, then "
                      "scripts/build");
 }
+
+}  // namespace
+
+base::Result<RecognisedText> SpeechLibrary::recognise(std::span<const std::int16_t>,
+                                                      const SpeechTaskOptions&) {
+  return no_engine();
+}
+
+base::Result<void*> SpeechLibrary::handle() { return no_engine(); }
 
 #endif
 

@@ -18,10 +18,10 @@ struct RecognisedText {
   std::string language;  // as the model names it; empty: it does not
 };
 
-// The model that transcribes, in sherpa-onnx. The library is loaded for the first piece and kept. Each piece
-// is recognised in a copy of this process, which loads the model (0.4 s): it gives all memory back, and a
-// damaged model, for which the library exits or crashes, does not end this process. One thread. Not
-// thread-safe.
+// The model that transcribes or speaks (ModelVoice), in sherpa-onnx. The library is loaded when it is first
+// used, and kept. Each piece is recognised in a copy of this process, which loads the model (0.4 s): it gives
+// all memory back, and a damaged model, for which the library exits or crashes, does not end this process.
+// One thread. Not thread-safe.
 class SpeechLibrary {
  public:
   SpeechLibrary();
@@ -33,6 +33,13 @@ class SpeechLibrary {
   void open(SpeechModelLayout layout);
   // `role`: as in SpeechFile. The file at `path`; it must have the ending that its format demands.
   void add_file(const std::string& role, std::string path);
+
+  // How often `open` was called: changes with the model.
+  std::uint64_t generation() const { return generation_; }
+  // Empty: the current model has no such file.
+  const char* file(const char* role) const;
+  // The loaded library, for dlsym. kInternal: as for `recognise`.
+  base::Result<void*> handle();
 
   // `samples`: 16 kHz, mono. kInternal: the library or the model cannot be loaded, or the library is not of
   // kSpeechEngineVersion; the message says which. kPieceFailed: the library could not decode the piece.
@@ -50,11 +57,12 @@ class SpeechLibrary {
   base::Result<CopyRun> in_copy(const std::function<void(int to)>& work);
   Model load_model(const SpeechTaskOptions& options) const;
   void recognise_into(int to, std::span<const std::int16_t> samples, const SpeechTaskOptions& options) const;
-  const char* file(const char* role) const;
 
   SpeechModelLayout layout_ = SpeechModelLayout::kMoonshineMerged;
+  std::uint64_t generation_ = 0;
   std::map<std::string, std::string, std::less<>> files_;  // by role
   std::unique_ptr<Functions> functions_;                   // after the library is loaded
+  void* handle_ = nullptr;                                 // the same
 };
 
 }  // namespace millrace::engines::host

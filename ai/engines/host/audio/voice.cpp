@@ -21,7 +21,6 @@ cst_voice* register_cmu_us_kal16(const char* folder);
 namespace millrace::engines::host {
 namespace {
 
-constexpr std::size_t kSentenceMax = 300;
 constexpr std::size_t kFirstMax = 120;
 constexpr std::size_t kFirstShort = 60;  // if the first sentence is longer, it is cut at its first comma
 constexpr std::size_t kCutMin = 20;      // minimum length of a piece that is cut at a comma
@@ -75,7 +74,10 @@ std::uint32_t next_point(std::string_view text, std::size_t& at) {
   return point;
 }
 
-bool is_letter_or_digit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+bool is_letter_or_digit(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x80 || std::isalnum(byte) != 0;
+}
 bool is_blank(char c) { return c == ' ' || c == '\n'; }
 
 constexpr std::string_view kShortForms[] = {"Mr", "Mrs", "Ms", "Dr", "St", "Prof", "No", "vs", "e.g", "i.e"};
@@ -116,7 +118,10 @@ std::size_t cut_of(std::string_view sentence, std::size_t most) {
   const auto comma = head.find_last_of(",;:");
   if (comma != std::string_view::npos && comma >= kCutMin) return comma + 1;
   const auto space = head.find_last_of(' ');
-  return space != std::string_view::npos && space > 0 ? space : head.size();
+  if (space != std::string_view::npos && space > 0) return space;
+  std::size_t cut = head.size();
+  while (cut > 1 && (static_cast<unsigned char>(sentence[cut]) & 0xC0U) == 0x80) --cut;
+  return cut;
 }
 
 }  // namespace
@@ -134,10 +139,10 @@ std::string plain_text(std::string_view utf8) {
   return text;
 }
 
-std::vector<std::string> sentences_of(std::string_view plain) {
+std::vector<std::string> sentences_of(std::string_view plain, std::size_t length_max) {
   std::vector<std::string> sentences;
   while (!plain.empty()) {
-    const std::size_t most = sentences.empty() ? kFirstMax : kSentenceMax;
+    const std::size_t most = sentences.empty() ? std::min(kFirstMax, length_max) : length_max;
     std::size_t end = sentence_end(plain, 0);
     if (sentences.empty() && end > kFirstShort) end = std::min(end, first_comma(plain.substr(0, end)));
     if (end > most) end = cut_of(plain, most);
@@ -153,8 +158,6 @@ namespace {
 
 using base::Code;
 
-// Signs and numbers are spelt out as words; a text of nothing else would take hours to speak.
-constexpr std::size_t kSpokenCharactersMax = 16'384;
 constexpr int kChunkSamples = kVoiceRate / 10;  // samples per chunk from flite
 
 // Created once; flite keeps the voice.
@@ -210,16 +213,18 @@ void stream_to(cst_voice* voice, SoundWay& way) {
 
 }  // namespace
 
+base::Error spelt_out_too_long() {
+  return base::error(Code::kInvalidField,
+                     "spelt out, the input has more than " + std::to_string(kSpokenCharactersMax) +
+                         " characters to speak: send it in parts",
+                     "input");
+}
+
 base::Status synthesise(const SpeechTask& task, const SynthesisCallbacks& sink) {
   cst_voice* voice = voice_named(task.voice);
   if (voice == nullptr) return base::error(Code::kInvalidField, "unknown voice", "voice");
   const std::string spoken = plain_text(task.text);
-  if (spoken.size() > kSpokenCharactersMax) {
-    return base::error(Code::kInvalidField,
-                       "spelt out, the input has more than " + std::to_string(kSpokenCharactersMax) +
-                           " characters to speak: send it in parts",
-                       "input");
-  }
+  if (spoken.size() > kSpokenCharactersMax) return spelt_out_too_long();
   const std::vector<std::string> sentences = sentences_of(spoken);
   if (sentences.empty()) {
     return base::error(Code::kInvalidField,

@@ -15,8 +15,14 @@ std::string plain_text(std::string_view utf8);
 
 // Splits plain text into sentences, each of which is synthesised as one unit. A very long sentence is cut at
 // a comma, or else at a space. The first is kept short, so that audio starts early. Sentences without a
-// letter or digit are dropped.
-std::vector<std::string> sentences_of(std::string_view plain);
+// letter or digit are dropped; every character beyond ASCII counts as a letter.
+// `length_max`: of a sentence, in bytes.
+inline constexpr std::size_t kSentenceMax = 300;
+std::vector<std::string> sentences_of(std::string_view plain, std::size_t length_max = kSentenceMax);
+
+// Signs and numbers are spelt out as words; a text of nothing else would take hours to speak.
+inline constexpr std::size_t kSpokenCharactersMax = 16'384;
+base::Error spelt_out_too_long();  // kInvalidField
 
 // Callbacks for the speech.
 struct SynthesisCallbacks {
