@@ -50,9 +50,9 @@ void check_new_name(const SpeechModelsSection& out, const engines::SpeechModel& 
                                  "\" is also the name of the row at " + out.places[index]});
 }
 
-// Why the name cannot be that of a configured model; empty: it can. `further`: other names of the default
-// model.
-std::string taken_local_name(const std::string& name, std::span<const std::string_view> further) {
+}  // namespace
+
+std::string taken_model_name(const std::string& name, std::span<const std::string_view> further) {
   if (name.starts_with(schemas::kOwnModelPrefix))
     return "\"" + name + "\" begins with " + std::string(schemas::kOwnModelPrefix) +
            ", which is for built-in models; choose another name";
@@ -61,19 +61,13 @@ std::string taken_local_name(const std::string& name, std::span<const std::strin
   return {};
 }
 
-}  // namespace
-
-std::string taken_speech_name(const std::string& name) {
-  return taken_local_name(name, schemas::default_transcription_names());
-}
-
 std::string read_local_model_name(SectionMap& map, const std::string& example,
                                   std::span<const std::string_view> further) {
   std::string name = map.text("name").value_or("");
   if (!is_model_name(name)) {
     map.mistake("name",
                 "is the name that clients send, such as " + example + ": 1 to 200 characters, no spaces");
-  } else if (const std::string taken = taken_local_name(name, further); !taken.empty()) {
+  } else if (const std::string taken = taken_model_name(name, further); !taken.empty()) {
     map.mistake("name", taken);
   }
   return name;

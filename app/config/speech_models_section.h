@@ -23,8 +23,9 @@ struct SpeechModelsSection {
 // is not fatal, because only the process that transcribes needs it. Blocks on the disk.
 SpeechModelsSection read_speech_models(const base::ConfigNode& section);
 
-// Why the setting refuses a valid name: built-in models have it. Empty: it does not.
-std::string taken_speech_name(const std::string& name);
+// Why the settings refuse a valid name: a built-in model has it, or it is one of `further`. Empty: they do
+// not.
+std::string taken_model_name(const std::string& name, std::span<const std::string_view> further);
 // Reads `family` and `languages` of a row. A mistake if they are missing or invalid.
 std::optional<engines::SpeechModelFamily> read_speech_family(SectionMap& map);
 std::vector<std::string> read_speech_languages(SectionMap& map);

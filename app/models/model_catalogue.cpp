@@ -12,6 +12,7 @@
 #include "app/config/section_map.h"
 #include "app/config/speech_models_section.h"
 #include "platform/base/net_address.h"
+#include "schemas/media/local_transcription.h"
 
 namespace millrace::app {
 namespace {
@@ -82,7 +83,9 @@ CatalogueModel read_catalogue_model(const ConfigNode& node, Mistakes& mistakes) 
   model.name = map.text("name").value_or("");
   if (!is_file_name(model.name))
     map.mistake("name", "is the model's name and its folder's: letters, digits and . _ - +");
-  if (const std::string taken = taken_speech_name(model.name); !taken.empty()) map.mistake("name", taken);
+  if (const std::string taken = taken_model_name(model.name, schemas::default_transcription_names());
+      !taken.empty())
+    map.mistake("name", taken);
   if (const auto family = read_speech_family(map)) model.family = *family;
   model.languages = read_speech_languages(map);
   model.licence = map.text("licence").value_or("");

@@ -140,7 +140,7 @@ def test_the_files_arrive_and_the_rows_for_the_configuration_are_printed(server,
     assert content(folder) == FILES
     assert "licence MIT" in done.stderr
     assert done.stdout == (
-        "stt:\n  models:\n  - name: whisper-small-test\n    family: whisper\n"
+        "stt:\n  models:\n  - name: 'whisper-small-test'\n    family: whisper\n"
         f"    path: '{str(folder).replace(chr(39), chr(39) * 2)}'\n    languages: [de, en]\n"
     )
     config = tmp_path / "millrace.yaml"

@@ -237,7 +237,7 @@ def test_a_provider_with_another_protocol_gets_what_it_has_and_the_rest_is_named
 
 
 def test_a_job_with_a_large_reference_keeps_its_name(gateway, upstream):
-    upstream.reply(json_reply(DIARIZED))
+    upstream.reply(json_reply({"error": {"message": "no such language", "code": "x"}}, 400))
     reference = "data:audio/wav;base64," + base64.b64encode(silence(7)).decode()
     assert len(reference) > 290_000
     more = {**SPEAKERS, "known_speaker_references[]": [reference]}
@@ -245,7 +245,7 @@ def test_a_job_with_a_large_reference_keeps_its_name(gateway, upstream):
     assert accepted.status == 202 and accepted.json()["name"] == "talk.wav", accepted.body
     job = accepted.json()["id"]
     assert gateway.client.wait_terminal(job)["name"] == "talk.wav"
-    assert [each["id"] for each in gateway.client.get("/v1/jobs?text=talk.w").json()["items"]] == [job]
+    assert [each["id"] for each in gateway.client.get("/v1/jobs?q=talk.w").json()["items"]] == [job]
     again = gateway.client.post(f"/v1/jobs/{job}/retry", {}).json()["id"]
     assert gateway.client.get(f"/v1/jobs/{again}").json()["name"] == "talk.wav"
 

@@ -132,7 +132,7 @@ def test_the_command_writes_one_recording_to_standard_output(shared, tmp_path):
 
 
 def key_for_audio(gateway):
-    made = gateway.client.post("/v1/admin/keys", {"name": "audio", "scopes": ["audio", "jobs"]})
+    made = gateway.client.post("/v1/admin/keys", {"name": "audio", "scopes": ["audio", "jobs:read"]})
     assert made.status == 200, made.body
     return made.json()["key"]
 

@@ -150,7 +150,8 @@ TEST(TranscriptionWire, WhatProvidersHaveForSpeakersIsKnown) {
            (has.chunking ? "chunking " : "") + (has.language ? "language" : "");
   };
   EXPECT_TRUE(speaker_support(target_of("openai", "m")).prompt);
-  for (const char* provider : {"openai", "azure", "vllm", "openrouter"})
+  EXPECT_EQ(support("openai"), "chunking language");  // of OpenAI's own models, only …-diarize has speakers
+  for (const char* provider : {"azure", "vllm", "openrouter"})
     EXPECT_EQ(support(provider), "speakers known chunking language") << provider;
   EXPECT_EQ(support("mistral"), "speakers ");
   for (const char* provider : {"groq", "xai", "anthropic", "gemini", "mock"})
