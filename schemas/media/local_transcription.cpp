@@ -65,7 +65,9 @@ std::vector<std::string_view> LocalTranscriptionModels::names() const {
 base::Error missing_model(std::string_view name) {
   std::string message = "model '";
   message.append(name)
-      .append("' is not installed on this gateway: install it with `scripts/setup run`, or use model '")
+      .append(
+          "' is not installed on this gateway, or stt.engine turns it off: `millrace doctor` says which; "
+          "install it with `scripts/setup run`, or use model '")
       .append(kSphinxModel)
       .append("'");
   return base::error(base::Code::kModelNotFound, std::move(message), "model");

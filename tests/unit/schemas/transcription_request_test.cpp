@@ -190,8 +190,9 @@ TEST(TranscriptionRequests, AModelThatIsNotInstalledSaysHowToGetIt) {
   ASSERT_FALSE(parsed.has_value());
   EXPECT_EQ(parsed.error().error.code, base::Code::kModelNotFound);
   EXPECT_EQ(parsed.error().error.message,
-            "model 'millrace/moonshine-en' is not installed on this gateway: install it with `scripts/setup "
-            "run`, or use model 'millrace/sphinx-en'");
+            "model 'millrace/moonshine-en' is not installed on this gateway, or stt.engine turns it off: "
+            "`millrace doctor` says which; install it with `scripts/setup run`, or use model "
+            "'millrace/sphinx-en'");
 }
 
 TEST(TranscriptionRequests, TranslationsNeedAnEnglishModelOrOneThatTranslates) {

@@ -286,8 +286,8 @@ base::Result<CopyRun> SpeechLibrary::in_copy(const std::function<void(int to)>& 
   if (run->exceeded_time) ::raise(SIGXCPU);
   if (run->was_killed)
     return base::error(Code::kOverloaded,
-                       "the machine is short of memory for the speech model: give it more, "
-                       "or fewer slots for stt");
+                       "the process that ran the speech model was killed, probably because the machine is "
+                       "short of memory: give it more, or fewer slots for stt");
   spend_cpu(run->cpu);
   return *std::move(run);
 }
