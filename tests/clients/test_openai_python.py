@@ -200,7 +200,7 @@ raw = client.audio.transcriptions.with_raw_response.create(model="whisper-1", fi
 events = list(transcribe(stream=True))
 async def later():
     async with openai.AsyncOpenAI(base_url=url + "/v1", api_key=key) as other:
-        return (await other.audio.transcriptions.create(model="millrace/sphinx-en", file=open(path, "rb"))).text
+        return (await other.audio.transcriptions.create(model="whisper-1", file=open(path, "rb"))).text
 with open(path, "rb") as file:
     translated = client.audio.translations.create(model="whisper-1", file=file, response_format="verbose_json")
 try:

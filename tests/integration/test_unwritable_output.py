@@ -75,7 +75,8 @@ COMMANDS = [
     "keys ls", "keys ls --json", "keys set {key} --name two", "keys create --name three", "keys rotate {key}",
     "tenants ls", "tenants ls --json", "tenants show default", "tenants show default --json", "tenants set default machines=9",
     "audit verify", "audit export", "ssh-ca show", "ssh-ca sign-host {host_key} --names a.example", "ssh-ca krl -o -",
-    "models ls", "models ls --json", "models show mock/chat", "models show mock/chat --json",
+    "models ls", "models ls --json", "models show mock/chat", "models show mock/chat --json", "models catalogue",
+    "models catalogue --json",
     "chat -m mock/chat hello", "chat -m mock/chat --json hello", "chat -m mock/chat --deferred hello",
     "chat -m mock/chat --deferred --wait hello", "chat --result {job}",
     "ocr {pdf}", "ocr {pdf} --json", "ocr {pdf} -o {new} --json",
@@ -92,7 +93,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 # They print nothing on standard output, only to a terminal, or only what an engine or a host makes; or they end what others need.
-OTHERS = {"serve", "api", "worker", "ssh", "transcribe", "speak", "keys revoke", "keys accept-secrets", "workers drain"}
+OTHERS = {"serve", "api", "worker", "ssh", "transcribe", "speak", "models pull", "keys revoke", "keys accept-secrets", "workers drain"}
 
 
 @pytest.fixture(scope="module")
