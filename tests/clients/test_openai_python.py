@@ -225,7 +225,7 @@ def test_transcriptions_in_every_form_and_translations(mock):
     assert [each[0] for each in out["segments"]] == list(range(len(out["segments"])))
     assert out["forms"]["text"] == text + "\n"
     assert out["forms"]["srt"].startswith("1\n00:00:0") and out["forms"]["vtt"].startswith("WEBVTT\n\n00:00:0")
-    assert out["dropped"] == "prompt, temperature" and "English only" in out["refusal"]
+    assert out["dropped"] == "prompt, temperature" and "only English" in out["refusal"]
 
 
 SPEAKERS = """
