@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ai/inference/routing/routing.h"
+#include "api/context.h"
 #include "api/routing/list_query.h"
 #include "schemas/media/ocr_request.h"
 #include "schemas/media/speech.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "ai/inference/routing/routing.h"
 #include "api/handlers.h"
 #include "api/media/image_files.h"
 #include "api/media/image_responder.h"

@@ -6,6 +6,7 @@
 #include "ai/inference/routing/routing.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "api/headers.h"
 #include "api/jobs/job_responder.h"
 #include "api/model_request.h"
 #include "api/routing/router.h"

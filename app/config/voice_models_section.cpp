@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/config/models_section.h"
 #include "app/config/section_map.h"
 #include "app/config/speech_models_section.h"
 #include "schemas/media/speech.h"
