@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ai/providers/audio.h"
+#include "ai/inference/media/media.h"
 #include "jobs/policy.h"
 #include "platform/base/log.h"
 #include "schemas/machines/execution.h"
