@@ -126,18 +126,18 @@ base::Status check_transcription(engines::EnginePool& children, const std::strin
   if (!file) return file.error();
   auto recording = engines::Recording::from(std::move(*file), {});
   if (!recording) return recording.error();
-  auto heard = std::make_shared<schemas::TranscriptPiece>();
+  auto transcribed = std::make_shared<schemas::TranscriptPiece>();
   auto ending = std::make_shared<Ending>();
   const auto ticket = engine.transcribe(
       *recording, trial.how, {{0, 0, kTrialMs}},
-      [heard](const engines::PieceOutcome& outcome) { *heard = outcome.piece; },
+      [transcribed](const engines::PieceOutcome& outcome) { *transcribed = outcome.piece; },
       [ending](const engines::EngineResult& end) { ending->set_value(ended_well(end)); });
   const auto for_operator = [&trial](const base::Error& error) {
     return base::error(error.code, engines::explained(error, trial.how));
   };
   if (base::Status ended = outcome(ticket, ending->get_future()); !ended) return for_operator(ended.error());
-  if (heard->error) return for_operator(*heard->error);
-  const std::string text = schemas::text_of(*heard);
+  if (transcribed->error) return for_operator(*transcribed->error);
+  const std::string text = schemas::text_of(*transcribed);
   if (!trial.knows_english || text.find(kTrialWord) != std::string::npos) return {};
   return base::error(base::Code::kInternal,
                      std::string("\"") + kTrialSentence + "\" was transcribed as \"" + text + "\"");

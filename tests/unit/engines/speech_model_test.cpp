@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <fstream>
 
 #include "ai/engines/speech/speech_engine_folder.h"
 #include "tests/unit/engines/transcription_fixture.h"
@@ -9,7 +8,6 @@ namespace millrace::engines {
 namespace {
 
 namespace fs = std::filesystem;
-using base::Code;
 using testing::recording_of;
 using testing::spoken;
 using testing::TranscriptionRun;
