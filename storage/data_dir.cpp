@@ -19,6 +19,7 @@
 #include "platform/base/crypto.h"
 #include "platform/base/fd.h"
 #include "platform/base/log.h"
+#include "storage/sqlite/database.h"
 #include "storage/sqlite/errors.h"
 
 namespace millrace::storage {
@@ -256,14 +257,14 @@ base::Status write_file(const DataDir& dir, const base::Uuid& id) {
 
 void insert_identity(Db& db, const DataDir& dir) {
   const IdentityFile file = read_file(dir.identity);
-  if (file.is_there && !file.id) throw SqliteError{SQLITE_MISMATCH, no_id(dir).message};
+  if (file.is_there && !file.id) throw DbError{.message = no_id(dir).message};
   const auto now = std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
   db.prepare("INSERT INTO identity (id) VALUES (?1)").bind(file.id.value_or(base::Uuid::make(now))).run();
 }
 
 base::Uuid identity_of(Db& db) {
   auto s = db.prepare("SELECT id FROM identity");
-  if (!s.step()) throw SqliteError{SQLITE_CORRUPT, "the store's identity is missing"};
+  if (!s.step()) throw sqlite_error(SQLITE_CORRUPT, "the store's identity is missing");
   return s.uuid(0);
 }
 

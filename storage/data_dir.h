@@ -6,7 +6,7 @@
 
 #include "platform/base/ids.h"
 #include "platform/base/result.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 
 namespace millrace::storage {
 
@@ -66,14 +66,14 @@ FileStamp file_stamp(const std::string& path);
 inline constexpr int kIdentitySchema = 16;
 
 // Inserts the row: the id in the file, if the database is older than the table; otherwise a new id. REQUIRES:
-// in the transaction that creates the table. Throws SqliteError, also if the file has no valid id.
+// in the transaction that creates the table. Throws DbError, also if the file has no valid id.
 void insert_identity(Db& db, const DataDir& dir);
 
-// The id of the row; throws SqliteError if the row is missing.
+// The id of the row; throws DbError if the row is missing.
 base::Uuid identity_of(Db& db);
 
 // Refuses a database that is not the one that the file names. If the file is missing, creates and syncs it,
-// unless `may_write` is false. The message says what to do. Throws SqliteError.
+// unless `may_write` is false. The message says what to do. Throws DbError.
 base::Status check_identity(Db& db, const DataDir& dir, bool may_write);
 
 }  // namespace millrace::storage

@@ -10,7 +10,7 @@
 #include "schemas/jobs/job.h"
 #include "schemas/machines/machine.h"
 #include "schemas/machines/ssh_session.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 
 // Inside storage: SQL texts with named constants. `"SELECT id FROM jobs WHERE status = {queued}"_sql` becomes
 // "… WHERE status = 0" at compile time, so that SQLite sees the number and can use partial indexes. A name

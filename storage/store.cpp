@@ -5,6 +5,7 @@
 #include "storage/blobs/blob_files.h"
 #include "storage/data_dir.h"
 #include "storage/sqlite/checkpointer.h"
+#include "storage/sqlite/database.h"
 #include "storage/sqlite/errors.h"
 #include "storage/sqlite/migrations.h"
 #include "storage/sqlite/sync_failure.h"
@@ -86,7 +87,7 @@ base::Status prepare_schema(const BeforeSqlite& files, const Store::Options& opt
   }
   base::Status own;
   {
-    Db db({.path = dir.database});  // if it is the only one, its end copies the log
+    SqliteDb db({.path = dir.database});  // if it is the only one, its end copies the log
     own = check_identity(db, dir, true);
   }
   note_empty_log(dir, last_commit, now);
@@ -217,7 +218,7 @@ base::Result<std::unique_ptr<Store>> Store::open(Options options, const base::Cl
     if (!resources) return resources.error();
     return std::unique_ptr<Store>(
         std::make_unique<FileStore>(std::move(options), clock, std::move(*resources)));
-  } catch (const SqliteError& e) {
+  } catch (const DbError& e) {
     return cannot_open(database, e);
   }
 }

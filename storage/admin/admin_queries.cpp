@@ -6,11 +6,11 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/db/db.h"
 #include "storage/jobs/job_list.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/sql.h"
-#include "storage/sqlite/database.h"
 #include "storage/workers/workers.h"
 #include "storage/writer/readers.h"
 #include "storage/writer/store_clock.h"

@@ -6,9 +6,9 @@
 #include "schemas/json/json_body.h"
 #include "schemas/json/json_text.h"
 #include "storage/admin/audit.h"
+#include "storage/db/columns.h"
+#include "storage/db/db.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
-#include "storage/sqlite/database.h"
 #include "storage/tenants/quota_ledger.h"
 #include "storage/writer/readers.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/db/columns.h"
+#include "storage/db/db.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {

@@ -9,8 +9,8 @@
 #include "schemas/jobs/job.h"
 #include "storage/admin/schema_check.h"
 #include "storage/data_dir.h"
+#include "storage/db/columns.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/sqlite/errors.h"
 #include "storage/sqlite/migrations.h"
@@ -54,7 +54,7 @@ std::string stuck_lock(const DataDir& dir) {
 
 class Inspector {
  public:
-  Inspector(Db& db, const DataDir& dir, StoreInspection& found) : db_(db), dir_(dir), found_(found) {}
+  Inspector(SqliteDb& db, const DataDir& dir, StoreInspection& found) : db_(db), dir_(dir), found_(found) {}
 
   base::Status run() {
     if (auto whole = check_structure(); !whole) return whole;
@@ -225,21 +225,21 @@ class Inspector {
     }
   }
 
-  Db& db_;
+  SqliteDb& db_;
   const DataDir& dir_;
   StoreInspection& found_;
 };
 
 // As the next start would use it.
 base::Status look(const DataDir& dir, StoreInspection& found, bool without_log) {
-  using Mode = Db::Mode;
+  using Mode = SqliteDb::Mode;
   const Mode mode = found.is_open ? Mode::kInspect
                     : without_log ? Mode::kInspectWithoutLog
                                   : Mode::kInspectExclusive;
   try {
-    Db db({.path = dir.database, .mode = mode});
+    SqliteDb db({.path = dir.database, .mode = mode});
     return Inspector(db, dir, found).run();
-  } catch (const SqliteError& e) {
+  } catch (const DbError& e) {
     return cannot_open(dir.database, e);
   }
 }

@@ -41,7 +41,7 @@ Schema schema_of(sqlite3* db) {
   Schema schema;
   const int code = sqlite3_exec(db, "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL",
                                 add_row, &schema, nullptr);
-  if (code != SQLITE_OK) throw SqliteError{code, sqlite3_errmsg(db)};
+  if (code != SQLITE_OK) throw sqlite_error(code, sqlite3_errmsg(db));
   return schema;
 }
 
@@ -49,17 +49,17 @@ Schema expected_schema() {
   sqlite3* handle = nullptr;
   const int opened = sqlite3_open(":memory:", &handle);
   const std::unique_ptr<sqlite3, int (*)(sqlite3*)> db(handle, sqlite3_close);
-  if (opened != SQLITE_OK) throw SqliteError{opened, "no memory"};
+  if (opened != SQLITE_OK) throw sqlite_error(opened, "no memory");
   for (const Migration& step : migrations()) {
     const int code = sqlite3_exec(db.get(), std::string(step.sql).c_str(), nullptr, nullptr, nullptr);
-    if (code != SQLITE_OK) throw SqliteError{code, sqlite3_errmsg(db.get())};
+    if (code != SQLITE_OK) throw sqlite_error(code, sqlite3_errmsg(db.get()));
   }
   return schema_of(db.get());
 }
 
 }  // namespace
 
-std::string schema_difference(Db& db) {
+std::string schema_difference(SqliteDb& db) {
   const Schema found = schema_of(db.handle());
   for (const auto& [name, sql] : expected_schema()) {
     const auto own = found.find(name);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "storage/admin/audit.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {

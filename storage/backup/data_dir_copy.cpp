@@ -56,11 +56,11 @@ class Copier {
 
   base::Result<DataDirCopy> run() {
     if (auto files = copy_files(); !files) return files.error();
-    Db db({.path = DataDir(from_).database, .mode = Db::Mode::kReader});
+    SqliteDb db({.path = DataDir(from_).database, .mode = SqliteDb::Mode::kReader});
     const std::string database = DataDir(to_).database;
     copy_database(db, database);
     copy_.database_bytes = file_bytes(database);
-    Db taken({.path = database});
+    SqliteDb taken({.path = database});
     if (auto rest = copy_referenced_blobs(taken); !rest) return rest.error();
     return copy_;
   }
@@ -206,7 +206,7 @@ base::Status check_target(const fs::path& target_path, const fs::path& data_dir)
 }
 
 std::int64_t bytes_to_copy(const fs::path& data_dir) {
-  Db db({.path = DataDir(data_dir).database, .mode = Db::Mode::kReader});
+  SqliteDb db({.path = DataDir(data_dir).database, .mode = SqliteDb::Mode::kReader});
   std::int64_t bytes = copy_bytes(db);
   each_entry(data_dir, [&](const fs::directory_entry& entry) {
     if (entry.is_regular_file()) bytes += std::max<std::int64_t>(file_bytes(entry.path().string()), 0);
@@ -253,7 +253,7 @@ base::Result<DataDirCopy> copy_data_dir(const std::string& data_dir, const std::
   if (!copied) return copied.error();
   if (auto placed = move_to_target(temporary.path(), target_path.string()); !placed) return placed.error();
   return copied;
-} catch (const SqliteError& e) {
+} catch (const DbError& e) {
   return copy_error(target, e.message);
 } catch (const fs::filesystem_error& e) {
   return copy_error(e.path1().empty() ? target : e.path1().string(), e.code().message());

@@ -19,7 +19,7 @@ namespace millrace::storage {
 namespace {
 
 void throw_copy_error(const std::string& path, const std::string& why) {
-  throw SqliteError{errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, path + ": " + why};
+  throw sqlite_error(errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, path + ": " + why);
 }
 
 void make_empty(const std::string& path) {
@@ -42,7 +42,7 @@ class CopyFile {
   CopyFile(const CopyFile&) = delete;
   CopyFile& operator=(const CopyFile&) = delete;
 
-  void take(Db& db) {
+  void take(SqliteDb& db) {
     sqlite3_backup* copy = sqlite3_backup_init(handle_, "main", db.handle(), "main");
     if (copy == nullptr) check(sqlite3_errcode(handle_));
     const int last = sqlite3_backup_step(copy, -1);
@@ -54,7 +54,7 @@ class CopyFile {
   // Closes the handle itself, because a constructor that throws runs no destructor.
   void check(int code) {
     if (code == SQLITE_OK) return;
-    SqliteError error{code, sqlite3_errmsg(handle_)};
+    DbError error = sqlite_error(code, sqlite3_errmsg(handle_));
     sqlite3_close(std::exchange(handle_, nullptr));
     throw error;
   }
@@ -64,13 +64,13 @@ class CopyFile {
 
 }  // namespace
 
-std::int64_t copy_bytes(Db& db) {
+std::int64_t copy_bytes(SqliteDb& db) {
   auto s = db.prepare("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()");
   s.step();
   return s.integer(0);
 }
 
-void copy_database(Db& db, const std::string& target) {
+void copy_database(SqliteDb& db, const std::string& target) {
   const std::string temporary_path = target + ".new";
   make_empty(temporary_path);
   CopyFile(temporary_path).take(db);
@@ -110,7 +110,7 @@ std::string schema_backup(const std::string& database, int schema) {
   return backup_folder(database) + "/millrace-v" + std::to_string(schema) + ".db";
 }
 
-base::Status back_up_schema(Db& db, const std::string& database, int schema,
+base::Status back_up_schema(SqliteDb& db, const std::string& database, int schema,
                             std::int64_t disk_free_min_bytes) {
   if (schema == 0) return {};
   const std::string folder = backup_folder(database);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "storage/blobs/blobs.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/writer.h"
 
 // Inside storage: rows that name blobs and count their references (docs/design/delivery.md §9).

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "storage/blobs/blob_rows.h"
+#include "storage/db/db.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/sql.h"
-#include "storage/sqlite/database.h"
 #include "storage/tenants/quota_ledger.h"
 #include "storage/writer/readers.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "schemas/jobs/job.h"
+#include "storage/db/db.h"
 #include "storage/jobs/job_claims.h"
-#include "storage/sqlite/database.h"
 
 // Inside storage: the claim order. The tenant that runs the fewest jobs of the kind goes first, and tenants
 // that run equally many take turns (docs/adr/0044). Within a tenant the order is priority, then age. But late

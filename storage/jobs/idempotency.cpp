@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "schemas/json/json_text.h"
+#include "storage/db/columns.h"
+#include "storage/db/db.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/store_clock.h"
 
 namespace millrace::storage {

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "storage/db/db.h"
 #include "storage/jobs/idempotent_call.h"
 #include "storage/jobs/job_intake.h"
 #include "storage/jobs/job_rows.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/writer.h"
 
 // Inside storage: what an Idempotency-Key has created (docs/design/delivery.md §2, rule 7, and §8).

@@ -5,11 +5,11 @@
 #include <charconv>
 #include <utility>
 
+#include "storage/db/columns.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/db/db.h"
 #include "storage/jobs/job_queries.h"
-#include "storage/sqlite/database.h"
 
 // Inside storage: scans over jobs, newest first.
 namespace millrace::storage {

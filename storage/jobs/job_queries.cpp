@@ -5,13 +5,13 @@
 
 #include "schemas/jobs/job_name.h"
 #include "storage/blobs/blob_rows.h"
+#include "storage/db/columns.h"
+#include "storage/db/db.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 #include "storage/writer/store_clock.h"
 

@@ -1,6 +1,6 @@
+#include "storage/db/db.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/sql.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 #include "storage/writer/store_clock.h"
 

@@ -7,9 +7,9 @@
 
 #include <sqlite3.h>
 
+#include "storage/db/columns.h"
+#include "storage/db/multi_row_insert.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
-#include "storage/sqlite/multi_row_insert.h"
 
 namespace millrace::storage {
 namespace {
@@ -106,7 +106,7 @@ std::optional<base::WallTime> scheduled_time(const JobRow& row, std::chrono::mil
 
 void expect_one_change(const Statement& statement, std::string_view move) {
   if (statement.changes() == 1) return;
-  throw SqliteError{SQLITE_INTERNAL, "the guard of the transition '" + std::string(move) + "' did not match"};
+  throw DbError{.message = "the guard of the transition '" + std::string(move) + "' did not match"};
 }
 
 namespace {

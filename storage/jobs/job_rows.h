@@ -78,7 +78,7 @@ void insert_job(Db& db, JobRow row);
 std::int64_t insert_job_spec(Db& db, const NewSpec& spec);
 
 // A transition has just read the row that it writes, in the same transaction. If its guard does not match
-// then, that is a bug. Throws SqliteError, so that the operation is rolled back and fails alone.
+// then, that is a bug. Throws DbError, so that the operation is rolled back and fails alone.
 void expect_one_change(const Statement& statement, std::string_view move);
 
 // Inside storage: the sealed bytes of open jobs.

@@ -1,9 +1,9 @@
 #include "storage/jobs/kind_pauses.h"
 
 #include "storage/admin/audit.h"
+#include "storage/db/db.h"
 #include "storage/jobs/claim_order.h"
 #include "storage/sql.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {

@@ -1,11 +1,9 @@
 #include "storage/jobs/payload_rows.h"
 
-#include <sqlite3.h>
-
 #include "platform/base/log.h"
+#include "storage/db/columns.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
 
 namespace millrace::storage {
 
@@ -14,14 +12,14 @@ std::int64_t insert_spec(Db& db, const NewSpec& spec) {
       .bind(null_if_empty(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob,
             inline_hash(spec.bytes, spec.blob), spec.blob ? null_if_empty(spec.name) : std::nullopt)
       .run();
-  return sqlite3_last_insert_rowid(db.handle());
+  return db.last_row_id();
 }
 
 std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob) {
   db.prepare("INSERT INTO job_results (bytes, blob, hash) VALUES (?1, ?2, ?3)")
       .bind(inline_bytes(bytes, blob), blob, inline_hash(bytes, blob))
       .run();
-  return sqlite3_last_insert_rowid(db.handle());
+  return db.last_row_id();
 }
 
 namespace {

@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "storage/blobs/blob_rows.h"
+#include "storage/db/db.h"
 #include "storage/jobs/job_outcomes.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/jobs/job_rows.h"
-#include "storage/sqlite/database.h"
 
 // Inside storage: specs, results and parts, stored inline or as a reference to a blob. Inline bytes are
 // stored with their hash. A read returns them only if the hash matches; otherwise, and if the row or its blob

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "storage/admin/audit.h"
+#include "storage/db/db.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/jobs/job_transitions.h"
-#include "storage/sqlite/database.h"
 
 namespace millrace::storage {
 namespace {

@@ -5,12 +5,12 @@
 #include <sqlite3.h>
 
 #include "schemas/machines/machine.h"
+#include "storage/db/columns.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/machines/machines.h"
 #include "storage/machines/ssh_sessions.h"
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
 
 namespace millrace::storage {
 namespace {
@@ -69,7 +69,7 @@ std::optional<MachineRow> find_machine_row(Db& db, const base::Uuid& id) {
   read_size(s, row.machine);
   read_life(s, row.machine);
   auto settings = schemas::machine_settings_from_json(s.text(12));
-  if (!settings) throw SqliteError{SQLITE_MISMATCH, settings.error().message};
+  if (!settings) throw DbError{.message = settings.error().message};
   row.machine.settings = std::move(*settings);
   row.act = s.optional_uuid(22);
   row.used_at = s.integer(23);
@@ -130,7 +130,7 @@ void save_machine(Tx& tx, MachineRow& row) {
   s.bind(m.id, m.name, m.vcpu, m.memory_mib, m.storage_gib, m.autosleep_seconds, m.desired, m.source, m.phase,
          row.act, settings, m.facts.limits, m.facts.disk, ssh.host, ssh.port, ssh.owner, m.last_error,
          row.used_at, base::millis(tx.now), base::name(row.error_code));
-  if (!s.step()) throw SqliteError{SQLITE_INTERNAL, "a machine that is destroyed does not change"};
+  if (!s.step()) throw DbError{.message = "a machine that is destroyed does not change"};
   m.revision = s.integer(0);
   m.changed_at = base::wall_from(s.integer(1));
   m.progressed_at = base::wall_from(base::millis(tx.now));

@@ -9,8 +9,8 @@
 #include "platform/base/result.h"
 #include "schemas/machines/machine.h"
 #include "schemas/machines/machine_lifecycle.h"
+#include "storage/db/db.h"
 #include "storage/jobs/job_transitions.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/writer.h"
 
 // Inside storage: the rows of machines, and the operations that change them.

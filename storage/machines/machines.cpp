@@ -5,12 +5,12 @@
 
 #include "schemas/json/json_text.h"
 #include "storage/admin/audit.h"
+#include "storage/db/columns.h"
 #include "storage/jobs/idempotency.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/machines/machine_rows.h"
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
-#include "storage/sqlite/columns.h"
 #include "storage/tenants/tenants.h"
 #include "storage/writer/readers.h"
 

@@ -9,8 +9,8 @@
 #include "schemas/jobs/job.h"
 #include "schemas/machines/machine.h"
 #include "schemas/machines/ssh_session.h"
+#include "storage/db/db.h"
 #include "storage/jobs/idempotent_call.h"
-#include "storage/sqlite/database.h"
 #include "storage/store.h"
 #include "storage/writer/writer.h"
 

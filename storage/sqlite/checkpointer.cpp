@@ -79,7 +79,7 @@ bool Checkpointer::run_round() {
   leader_lock_.record_owner();
   try {
     could_not_restart_ = !checkpoint();
-  } catch (const SqliteError& e) {
+  } catch (const DbError& e) {
     ++failures_;
     base::log_error("store_checkpoint_failed", {{"code", e.code}, {"error", e.message}});
   }
@@ -142,8 +142,8 @@ Checkpointer::Log Checkpointer::run_checkpoint(int mode) {
   const int code = sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, mode, &log.frames, &log.copied);
   log.busy = (code & 0xff) == SQLITE_BUSY;
   if (log.busy) return log;
-  if (code != SQLITE_OK) throw SqliteError{code, sqlite3_errmsg(db_.handle())};
-  if (log.frames < 0) throw SqliteError{SQLITE_INTERNAL, "the checkpoint could not read the log"};
+  if (code != SQLITE_OK) throw sqlite_error(code, sqlite3_errmsg(db_.handle()));
+  if (log.frames < 0) throw DbError{.message = "the checkpoint could not read the log"};
   if (!before) return log;
   // TRUNCATE has copied the whole log, under the write lock, and returns 0 frames of an empty one.
   const bool emptied = mode == SQLITE_CHECKPOINT_TRUNCATE;

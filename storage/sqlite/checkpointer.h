@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "platform/base/result.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/fair_write_lock.h"
 #include "storage/writer/last_commit.h"
 #include "storage/writer/lock_file.h"
@@ -40,7 +40,7 @@ class Checkpointer {
   };
 
   // Opens its connection and reads once, because a checkpoint on a connection that never read does nothing
-  // and returns OK. Throws SqliteError.
+  // and returns OK. Throws DbError.
   static base::Result<std::unique_ptr<Checkpointer>> open(Options options, LastCommit& last_commit);
   ~Checkpointer() { stop(); }
 
@@ -70,7 +70,7 @@ class Checkpointer {
   LastCommit& last_commit_;
   LockFile leader_lock_;
   std::unique_ptr<FairWriteLock> write_lock_;
-  Db db_;
+  SqliteDb db_;
   std::atomic<bool> dirty_{false};
   std::atomic<bool> log_too_long_{false};  // the log is longer than its limit
   bool could_not_restart_ =

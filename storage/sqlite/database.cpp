@@ -7,6 +7,7 @@
 
 #include "platform/base/crypto.h"
 #include "storage/data_dir.h"
+#include "storage/sqlite/errors.h"
 #include "storage/sqlite/vfs.h"
 
 namespace millrace::storage {
@@ -17,10 +18,10 @@ namespace {
 constexpr int kLookasideBytes = 1200, kLookasideSlots = 256;
 
 // ENOSPC is reported as SQLITE_FULL by a write, but as an I/O error when the -shm file had to grow.
-SqliteError failure(sqlite3* db, int code) {
+DbError failure(sqlite3* db, int code) {
   const int system = db != nullptr ? sqlite3_system_errno(db) : 0;
   if ((code & 0xff) == SQLITE_IOERR && system == ENOSPC) code = SQLITE_FULL;
-  return SqliteError{code, db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code), system};
+  return sqlite_error(code, db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code), system);
 }
 
 void check(sqlite3* db, int code) {
@@ -33,7 +34,7 @@ void run_script(sqlite3* db, const char* sql) { check(db, sqlite3_exec(db, sql, 
 // file without opening it, because only SQLite may open it (docs/design/delivery.md §4).
 void create_private(const std::string& path) {
   if (::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST) return;
-  throw SqliteError{errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, "cannot be created", errno};
+  throw sqlite_error(errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, "cannot be created", errno);
 }
 
 // Any rollback releases the write lock, including one that SQLite does by itself after an error.
@@ -51,116 +52,91 @@ std::string immutable_uri(const std::string& path) {
   return uri + "?immutable=1";
 }
 
-sqlite3_stmt* compile(sqlite3* db, std::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
-  check(db, sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
-                               &statement, nullptr));
-  return statement;
+constexpr int kLookEveryInstructions = 10'000;
+
+int past(void* end) {
+  using std::chrono::steady_clock;
+  return steady_clock::now() > *static_cast<steady_clock::time_point*>(end) ? 1 : 0;
 }
 
-}  // namespace
+class SqliteStatement final : public PreparedStatement {
+ public:
+  SqliteStatement(sqlite3* db, std::string_view sql) : db_(db) {
+    check(db, sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                                 &statement_, nullptr));
+  }
+  ~SqliteStatement() override { sqlite3_finalize(statement_); }
+  SqliteStatement(const SqliteStatement&) = delete;
+  SqliteStatement& operator=(const SqliteStatement&) = delete;
 
-bool SqliteError::is_full() const { return (code & 0xff) == SQLITE_FULL; }
-bool SqliteError::is_busy() const { return (code & 0xff) == SQLITE_BUSY; }
+  void bind(int parameter, std::int64_t value) override {
+    check(db_, sqlite3_bind_int64(statement_, parameter, value));
+  }
+  void bind(int parameter, double value) override {
+    check(db_, sqlite3_bind_double(statement_, parameter, value));
+  }
+  void bind(int parameter, std::nullptr_t) override { check(db_, sqlite3_bind_null(statement_, parameter)); }
+  void bind(int parameter, std::string_view text) override {
+    const char* data = text.data() == nullptr ? "" : text.data();
+    check(db_, sqlite3_bind_text64(statement_, parameter, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
+  }
+  void bind(int parameter, const BlobView& view) override {
+    const char* data = view.bytes.data() == nullptr ? "" : view.bytes.data();
+    check(db_, sqlite3_bind_blob64(statement_, parameter, data, view.bytes.size(), SQLITE_STATIC));
+  }
+  bool step() override {
+    const int code = sqlite3_step(statement_);
+    if (code == SQLITE_ROW) return true;
+    if (code != SQLITE_DONE) throw failure(db_, code);
+    changes_ = sqlite3_changes(db_);
+    return false;
+  }
+  int changes() const override { return changes_; }
+  std::int64_t integer(int column) const override { return sqlite3_column_int64(statement_, column); }
+  double real(int column) const override { return sqlite3_column_double(statement_, column); }
+  std::string_view bytes(int column) const override {
+    const void* bytes = sqlite3_column_blob(statement_, column);
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+    return bytes == nullptr ? std::string_view() : std::string_view(static_cast<const char*>(bytes), size);
+  }
+  bool is_null(int column) const override { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  void reset() noexcept override {
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);
+  }
 
-bool SqliteError::prevents_writes() const {
+ private:
+  sqlite3* db_;
+  sqlite3_stmt* statement_ = nullptr;
+  int changes_ = 0;
+};
+
+DbError::Cause cause_of(int code) {
   switch (code & 0xff) {
-    case SQLITE_BUSY:
     case SQLITE_FULL:
+      return DbError::Cause::kFull;
+    case SQLITE_BUSY:
+      return DbError::Cause::kBusy;
+    case SQLITE_INTERRUPT:
+      return DbError::Cause::kInterrupted;
     case SQLITE_IOERR:
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
-      return true;
+      return DbError::Cause::kUnusable;
     default:
-      return false;
+      return DbError::Cause::kFault;
   }
 }
 
-Statement::~Statement() {
-  sqlite3_reset(statement_);
-  sqlite3_clear_bindings(statement_);
-  sqlite3_stmt*& kept = db_->cache_[key_];
-  if (kept == nullptr) {
-    kept = statement_;
-  } else {
-    sqlite3_finalize(statement_);
-  }
+}  // namespace
+
+DbError sqlite_error(int code, std::string message, int system) {
+  return {.cause = cause_of(code), .message = std::move(message), .code = code, .system = system};
 }
 
-bool Statement::step() {
-  const int code = sqlite3_step(statement_);
-  if (code == SQLITE_ROW) return true;
-  if (code != SQLITE_DONE) throw failure(db_->handle_, code);
-  changes_ = sqlite3_changes(db_->handle_);
-  return false;
-}
-
-void Statement::run() {
-  while (step()) {
-  }
-}
-
-int Statement::changes() const { return changes_; }
-
-std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
-
-std::optional<std::int64_t> Statement::optional_integer(int column) const {
-  if (is_null(column)) return std::nullopt;
-  return integer(column);
-}
-
-double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
-
-std::string Statement::text(int column) const { return blob(column); }
-
-std::optional<std::string> Statement::optional_text(int column) const {
-  if (is_null(column)) return std::nullopt;
-  return text(column);
-}
-
-std::string Statement::blob(int column) const {
-  const void* bytes = sqlite3_column_blob(statement_, column);
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-  return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), size);
-}
-
-base::Uuid Statement::uuid(int column) const {
-  const void* bytes = sqlite3_column_blob(statement_, column);
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-  const auto id = base::Uuid::from_bytes({static_cast<const char*>(bytes), bytes == nullptr ? 0 : size});
-  if (!id) throw SqliteError{SQLITE_MISMATCH, "column " + std::to_string(column) + " is no id"};
-  return *id;
-}
-
-std::optional<base::Uuid> Statement::optional_uuid(int column) const {
-  if (is_null(column)) return std::nullopt;
-  return uuid(column);
-}
-
-bool Statement::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
-
-void Statement::bind_one(std::int64_t v) { check(db_->handle_, sqlite3_bind_int64(statement_, next_++, v)); }
-
-void Statement::bind_one(double v) { check(db_->handle_, sqlite3_bind_double(statement_, next_++, v)); }
-
-void Statement::bind_one(std::nullptr_t) { check(db_->handle_, sqlite3_bind_null(statement_, next_++)); }
-
-void Statement::bind_one(std::string_view text) {
-  const char* data = text.data() == nullptr ? "" : text.data();
-  check(db_->handle_,
-        sqlite3_bind_text64(statement_, next_++, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
-}
-
-void Statement::bind_one(const base::Uuid& id) { bind_one(BlobView{id.bytes()}); }
-
-void Statement::bind_one(const BlobView& view) {
-  const char* data = view.bytes.data() == nullptr ? "" : view.bytes.data();
-  check(db_->handle_, sqlite3_bind_blob64(statement_, next_++, data, view.bytes.size(), SQLITE_STATIC));
-}
-
-Db::Db(const Options& options) {
+SqliteDb::SqliteDb(const Options& options) {
   const bool inspects = options.mode != Mode::kReadWrite && options.mode != Mode::kReader;
   if (!inspects) create_private(options.path);
   try {
@@ -170,7 +146,7 @@ Db::Db(const Options& options) {
       return;
     }
     // SQLite falls back to read-only if it may not write the file.
-    if (sqlite3_db_readonly(handle_, "main") == 1) throw SqliteError{SQLITE_READONLY, "cannot be written"};
+    if (sqlite3_db_readonly(handle_, "main") == 1) throw sqlite_error(SQLITE_READONLY, "cannot be written");
     // Must come before the first statement; later SQLite refuses it.
     check(handle_,
           sqlite3_db_config(handle_, SQLITE_DBCONFIG_LOOKASIDE, nullptr, kLookasideBytes, kLookasideSlots));
@@ -184,7 +160,7 @@ Db::Db(const Options& options) {
 // A database without a write-ahead log is opened as immutable, so SQLite creates no files beside it. A
 // database with a log that no process has open needs an index of the log. SQLite builds this index in memory
 // for a connection with exclusive access, and such a connection must be able to write.
-void Db::open_file(const Options& options) {
+void SqliteDb::open_file(const Options& options) {
   constexpr int kFlags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
   const bool has_log = file_bytes(options.path + "-wal") > 0;
   const bool is_immutable =
@@ -196,14 +172,14 @@ void Db::open_file(const Options& options) {
   check(handle_, sqlite3_open_v2(name.c_str(), &handle_, flags, vfs_name()));
 }
 
-void Db::configure_inspection(const Options& options) {
+void SqliteDb::configure_inspection(const Options& options) {
   check(handle_, sqlite3_busy_timeout(handle_, options.busy_timeout_ms));
   check(handle_, sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr));
   if (options.mode == Mode::kInspectExclusive) run_script(handle_, "PRAGMA locking_mode = EXCLUSIVE");
   run_script(handle_, "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0");
 }
 
-void Db::configure(const Options& options) {
+void SqliteDb::configure(const Options& options) {
   check(handle_, sqlite3_busy_timeout(handle_, options.busy_timeout_ms));
   discard_log_at_rollback(handle_);
   run_script(handle_, ("PRAGMA page_size = " + std::to_string(kPageBytes)).c_str());
@@ -219,46 +195,67 @@ void Db::configure(const Options& options) {
                    &log_state_);  // must follow wal_autocheckpoint, which also sets a WAL hook
 }
 
-int Db::note_commit(void* state, sqlite3*, const char*, int frames) {
+int SqliteDb::note_commit(void* state, sqlite3*, const char*, int frames) {
   auto& log = *static_cast<LogState*>(state);
   log.frames = frames;
   ++log.commits;
   return SQLITE_OK;
 }
 
-void Db::use_wal() {
-  const auto statement = prepare("PRAGMA journal_mode = WAL");
-  if (sqlite3_step(statement.statement_) != SQLITE_ROW) throw failure(handle_, sqlite3_errcode(handle_));
-  if (statement.text(0) != "wal") throw SqliteError{SQLITE_CANTOPEN, "the file system does not support WAL"};
+void SqliteDb::use_wal() {
+  auto statement = prepare("PRAGMA journal_mode = WAL");
+  if (!statement.step()) throw failure(handle_, sqlite3_errcode(handle_));
+  if (statement.text(0) != "wal") throw sqlite_error(SQLITE_CANTOPEN, "the file system does not support WAL");
 }
 
-Db::~Db() { close(); }
+SqliteDb::~SqliteDb() { close(); }
 
-void Db::close() {
-  for (const auto& [key, statement] : cache_) sqlite3_finalize(statement);
+void SqliteDb::close() {
+  drop_statements();
   sqlite3_close(handle_);
 }
 
-Statement Db::prepare(Sql sql) {
+std::unique_ptr<PreparedStatement> SqliteDb::compile(std::string_view sql) {
+  return std::make_unique<SqliteStatement>(handle_, sql);
+}
+
+void SqliteDb::begin_write() { prepare("BEGIN IMMEDIATE").run(); }
+
+void SqliteDb::commit() {
   write_pending();
-  return prepare_without_flush(sql);
+  try {
+    prepare("COMMIT").run();
+  } catch (const DbError& e) {
+    if (!e.is_full()) exit_after_commit_failure(e);
+    throw;
+  }
 }
 
-void Db::write_pending() {
-  if (pending_) pending_->write(*this);
+void SqliteDb::roll_back() {
+  discard_pending();
+  if (sqlite3_get_autocommit(handle_) != 0) return;  // SQLite has already rolled back
+  try {
+    prepare("ROLLBACK").run();
+  } catch (const DbError& e) {
+    exit_after_commit_failure(e);
+  }
 }
 
-void Db::discard_pending() { pending_.reset(); }
-
-Statement Db::prepare_without_flush(Sql sql) {
-  const char* key = sql.text().data();
-  sqlite3_stmt*& kept = cache_[key];
-  sqlite3_stmt* statement = kept != nullptr ? std::exchange(kept, nullptr) : compile(handle_, sql.text());
-  return Statement(*this, key, statement);
+void SqliteDb::begin_read(std::chrono::steady_clock::time_point end) {
+  prepare("BEGIN").run();
+  read_end_ = end;
+  sqlite3_progress_handler(handle_, kLookEveryInstructions, past, &read_end_);
 }
 
-void Db::execute(Sql sql) { run_script(handle_, sql.text().data()); }
+void SqliteDb::end_read() noexcept {
+  sqlite3_progress_handler(handle_, 0, nullptr, nullptr);
+  sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
 
-void Db::script(std::string_view sql) { run_script(handle_, std::string(sql).c_str()); }
+void SqliteDb::script(std::string_view sql) { run_script(handle_, std::string(sql).c_str()); }
+
+std::int64_t SqliteDb::last_row_id() { return sqlite3_last_insert_rowid(handle_); }
+
+std::int64_t SqliteDb::changes() const { return sqlite3_total_changes64(handle_); }
 
 }  // namespace millrace::storage

@@ -42,28 +42,14 @@ bool claim_end() {
   ::_exit(1);
 }
 
-[[noreturn]] void exit_process(const char* event, const SqliteError& e) {
+[[noreturn]] void exit_process(const char* event, const DbError& e) {
   if (!claim_end()) wait_for_end();
   exit_process(event, {{"code", e.code}, {"error", e.message}});
 }
 
 }  // namespace
 
-base::Error overloaded(std::string why, std::chrono::milliseconds retry_after) {
-  base::Error e = base::error(base::Code::kOverloaded, std::move(why));
-  e.retry_after = retry_after;
-  return e;
-}
-
-base::Error store_error(const SqliteError& e) {
-  using std::chrono::seconds;
-  if (e.is_full()) return overloaded("the disk of the data directory is full", seconds(30));
-  if (e.is_busy()) return overloaded("the store is locked by another program", seconds(5));
-  base::log_error("store_failed", {{"code", e.code}, {"error", e.message}});
-  return base::error(base::Code::kInternal, "the store failed; the gateway's log has the cause");
-}
-
-void exit_after_commit_failure(const SqliteError& e) { exit_process("store_commit_failed", e); }
+void exit_after_commit_failure(const DbError& e) { exit_process("store_commit_failed", e); }
 
 void exit_after_sync_failure(const char* file, int error) {
   const bool is_first = claim_end();
@@ -82,14 +68,14 @@ namespace {
 
 constexpr std::int64_t kBytesToStart = 1 << 20;  // space for the log and the log's index
 
-int primary_code(const SqliteError& e) { return e.code & 0xff; }
+int primary_code(const DbError& e) { return e.code & 0xff; }
 
 std::string full_disk(const std::string& folder, std::int64_t free, const std::string& why) {
   return folder + ": the disk is full: " + std::to_string(free) + " bytes are free, and a start needs " +
          base::format_bytes(kBytesToStart) + " (" + why + "); free some space";
 }
 
-std::string with_system(const SqliteError& e) {
+std::string with_system(const DbError& e) {
   return e.system == 0 ? e.message : e.message + ": " + system_failure(e.system);
 }
 
@@ -104,7 +90,7 @@ std::string inaccessible_file(const std::string& database) {
   return {};
 }
 
-std::string not_opened(const std::string& database, const SqliteError& e) {
+std::string not_opened(const std::string& database, const DbError& e) {
   const std::string closed = inaccessible_file(database);
   return closed.empty() ? database + ": " + with_system(e) : closed;
 }
@@ -114,7 +100,7 @@ std::string locked(const std::string& database) {
          "` shows its pid)";
 }
 
-std::string cause(const std::string& database, const SqliteError& e) {
+std::string cause(const std::string& database, const DbError& e) {
   switch (primary_code(e)) {
     case SQLITE_NOTADB:
       return database + " is not a millrace database, or it is damaged (" + e.message +
@@ -152,7 +138,7 @@ std::string system_failure(int error) {
   }
 }
 
-std::string failure_cause(const std::string& database, const SqliteError& e) {
+std::string failure_cause(const std::string& database, const DbError& e) {
   if (e.is_full()) return database + ": " + system_failure(ENOSPC);
   if (e.is_busy()) return locked(database);
   if (primary_code(e) == SQLITE_READONLY) return database + ": " + system_failure(EROFS);
@@ -160,7 +146,7 @@ std::string failure_cause(const std::string& database, const SqliteError& e) {
 }
 
 // SQLite reports "disk I/O error" if there is no space for the log and the log's index.
-base::Error cannot_open(const std::string& database, const SqliteError& e) {
+base::Error cannot_open(const std::string& database, const DbError& e) {
   const std::string folder = std::filesystem::path(database).parent_path().string();
   const std::int64_t free = free_bytes(folder);
   const bool is_short = free >= 0 && free < kBytesToStart;

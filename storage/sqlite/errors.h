@@ -4,21 +4,14 @@
 #include <string_view>
 
 #include "platform/base/result.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 
 namespace millrace::storage {
-
-// kOverloaded with the time after which the caller may retry.
-base::Error overloaded(std::string why, std::chrono::milliseconds retry_after);
-
-// Converts a SQLite error to an error for callers. Every error except a full disk and a busy database is
-// logged with its text and returned as kInternal.
-base::Error store_error(const SqliteError& e);
 
 // Each of these functions writes one log line and ends the process with exit code 1.
 //
 // The outcome of a COMMIT is unknown; only a new process can find out.
-[[noreturn]] void exit_after_commit_failure(const SqliteError& e);
+[[noreturn]] void exit_after_commit_failure(const DbError& e);
 // The database or its log could not be synced. From then on the kernel treats the unwritten pages as written,
 // so what is read back may not be on the disk. Ends every process of the store (FailureFlag). The next start
 // reads the files from the disk again. `error` is errno.
@@ -35,10 +28,10 @@ inline constexpr std::string_view kRestoreBackup =
 std::string system_failure(int error);
 
 // The same for an error of a later write: which file it is and what to do.
-std::string failure_cause(const std::string& database, const SqliteError& e);
+std::string failure_cause(const std::string& database, const DbError& e);
 
 // The error for a database file, its log or the log's index that cannot be opened. Looks at these files and
 // at the disk; opens nothing.
-base::Error cannot_open(const std::string& database, const SqliteError& e);
+base::Error cannot_open(const std::string& database, const DbError& e);
 
 }  // namespace millrace::storage

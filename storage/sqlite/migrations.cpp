@@ -102,9 +102,9 @@ class Migrator {
   base::Result<MigrationDue> read_version() {
     if (file_bytes(database_) == 0) return MigrationDue::kYes;
     try {
-      Db db({.path = database_});
+      SqliteDb db({.path = database_});
       return compare(user_version(db));
-    } catch (const SqliteError& e) {
+    } catch (const DbError& e) {
       if (e.is_busy()) return MigrationDue::kYes;
       return failed(e);
     }
@@ -122,7 +122,7 @@ class Migrator {
   }
 
   base::Status apply() try {
-    Db db({.path = database_});
+    SqliteDb db({.path = database_});
     const int found = user_version(db);
     auto due = compare(found);
     if (!due || *due == MigrationDue::kNo) return due ? base::Status() : due.error();
@@ -138,7 +138,7 @@ class Migrator {
     }
     if (found == 0) base::log_info("store_created", {{"schema", newest_}});
     return {};
-  } catch (const SqliteError& e) {
+  } catch (const DbError& e) {
     return failed(e);
   }
 
@@ -162,7 +162,7 @@ class Migrator {
     db.execute("COMMIT");
   }
 
-  base::Error failed(const SqliteError& e) const { return cannot_open(database_, e); }
+  base::Error failed(const DbError& e) const { return cannot_open(database_, e); }
   base::Error is_changed_elsewhere() const {
     return base::error(
         base::Code::kInternal,

@@ -11,7 +11,7 @@
 #include "platform/base/result.h"
 #include "schemas/tenants/budget.h"
 #include "schemas/tenants/limits.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 
 namespace millrace::storage {
 

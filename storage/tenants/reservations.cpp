@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/db/db.h"
 #include "storage/jobs/maintenance_steps.h"
-#include "storage/sqlite/database.h"
 
 namespace millrace::storage {
 namespace {

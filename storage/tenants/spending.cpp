@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "storage/db/db.h"
 #include "storage/jobs/maintenance_steps.h"
-#include "storage/sqlite/database.h"
 #include "storage/tenants/reservations.h"
 
 namespace millrace::storage {

@@ -7,9 +7,9 @@
 #include "schemas/json/json_text.h"
 #include "storage/admin/api_keys.h"
 #include "storage/admin/audit.h"
+#include "storage/db/db.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/sql.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {

@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "platform/base/crypto.h"
+#include "storage/admin/audit.h"
+#include "storage/db/db.h"
 #include "storage/sql.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 #include "storage/writer/writer.h"
 

@@ -7,9 +7,8 @@
 #include <string>
 #include <utility>
 
-#include <sqlite3.h>
-
 #include "platform/base/log.h"
+#include "storage/db/errors.h"
 #include "storage/sqlite/errors.h"
 #include "storage/workers/workers.h"
 
@@ -41,29 +40,6 @@ namespace {
 
 constexpr std::size_t kUsualGroup = 64;  // initial capacity, in operations
 
-void roll_back(Db& db) {
-  db.discard_pending();
-  if (sqlite3_get_autocommit(db.handle()) != 0) return;  // SQLite has already rolled back
-  try {
-    db.prepare("ROLLBACK").run();
-  } catch (const SqliteError& e) {
-    exit_after_commit_failure(e);
-  }
-}
-
-void commit(Db& db) {
-  try {
-    db.prepare("COMMIT").run();
-  } catch (const SqliteError& e) {
-    if (!e.is_full()) exit_after_commit_failure(e);
-    throw;
-  }
-}
-
-}  // namespace
-
-namespace {
-
 struct ClockTimes {
   base::WallTime now;
   base::BootTime boot;
@@ -83,7 +59,7 @@ ClockTimes read_clocks(const base::Clock& clock) {
 
 bool CommitGroup::run() {
   operations_.reserve(kUsualGroup);
-  std::optional<SqliteError> failure;
+  std::optional<DbError> failure;
   if (run_as_one(failure)) return true;
   if (begun_) {
     run_one_by_one();
@@ -99,8 +75,8 @@ bool CommitGroup::run() {
 template <class F>
 void CommitGroup::transaction(F&& f) {
   Db& db = context_.db;
-  const auto changes_before = sqlite3_total_changes64(db.handle());
-  db.prepare("BEGIN IMMEDIATE").run();
+  const auto changes_before = db.changes();
+  db.begin_write();
   begun_ = true;
   const auto [now, boot] = read_clocks(context_.clock);
   context_.clocks.on_group_begin(now, boot);
@@ -113,19 +89,18 @@ void CommitGroup::transaction(F&& f) {
     Tx tx{db, now, boot, jumped, context_.boot_id, commit_record, context_.clocks.trust(), quotas};
     f(tx);
     quotas.write(db);
-    db.write_pending();
-    commit(db);
+    db.commit();
   } catch (...) {
-    roll_back(db);
+    db.roll_back();
     throw;
   }
   context_.clocks.on_group_committed(boot);
   context_.store_clock.on_group_committed();
-  has_written_ = has_written_ || sqlite3_total_changes64(db.handle()) != changes_before;
+  has_written_ = has_written_ || db.changes() != changes_before;
   commits_.push_back(std::move(commit_record));
 }
 
-bool CommitGroup::run_as_one(std::optional<SqliteError>& failure) {
+bool CommitGroup::run_as_one(std::optional<DbError>& failure) {
   try {
     transaction([this](Tx& tx) {
       const auto end = std::chrono::steady_clock::now() + context_.limits.wait_max;
@@ -134,7 +109,7 @@ bool CommitGroup::run_as_one(std::optional<SqliteError>& failure) {
       for (const bool last : {false, true}) retry_parked_claims(tx, last);
     });
     return true;
-  } catch (const SqliteError& e) {
+  } catch (const DbError& e) {
     base::log_warn("store_group_failed", {{"operations", size()}, {"code", e.code}, {"error", e.message}});
     failure = e;
   } catch (const std::exception& e) {
@@ -205,7 +180,7 @@ base::Status CommitGroup::run_alone_in_transaction(std::size_t index) {
   try {
     transaction([&](Tx& tx) { run_operation(index, tx); });
     return std::move(outcomes_[index]);
-  } catch (const SqliteError& e) {
+  } catch (const DbError& e) {
     if (e.prevents_writes()) failure_ = e;
     return store_error(e);
   } catch (const std::exception& e) {

@@ -75,14 +75,14 @@ class CommitGroup {
 
   std::size_t size() const { return operations_.size(); }
   // After run: an operation failed because of the store's files.
-  const std::optional<SqliteError>& failure() const { return failure_; }
+  const std::optional<DbError>& failure() const { return failure_; }
   // After run: something was written and committed.
   bool has_written() const { return has_written_; }
   // After run: the outcomes to dispatch. Parked operations stay in the context.
   CompletedGroup completed();
 
  private:
-  bool run_as_one(std::optional<SqliteError>& failure);
+  bool run_as_one(std::optional<DbError>& failure);
   bool run_queued(Tx& tx);
   void run_operation(std::size_t index, Tx& tx);
   void retry_parked_claims(Tx& tx, bool last);
@@ -95,7 +95,7 @@ class CommitGroup {
   OperationQueue::Bounds capacity_;
   bool begun_ = false;
   bool has_written_ = false;
-  std::optional<SqliteError> failure_;
+  std::optional<DbError> failure_;
   std::vector<QueuedOperation> operations_;
   std::vector<base::Status> outcomes_;
   std::vector<std::optional<Tx::Parking>> parked_for_;
@@ -118,7 +118,7 @@ class GroupWriter final : public Writer {
     double commit_seconds_max = 0;  // from acquiring the lock to the end of COMMIT
   };
 
-  // Opens its connection; throws SqliteError. `committed` runs on the commit thread after each group, after
+  // Opens its connection; throws DbError. `committed` runs on the commit thread after each group, after
   // the lock was released. It gets the number of pages in the write-ahead log and passes it to the
   // checkpointer.
   GroupWriter(Options options, const base::Clock& clock, FairWriteLock& write_lock,
@@ -172,7 +172,7 @@ class GroupWriter final : public Writer {
   CompletionDispatcher dispatcher_;
   ClockMonitor clocks_;
   StoreClock store_clock_;
-  Db db_;
+  SqliteDb db_;
   CommitGroup::Context context_;
   std::atomic<std::size_t> parked_{0};  // number of parked operations
   mutable std::mutex mutex_;

@@ -91,7 +91,7 @@ LastCommit::LastCommit(const std::string& locks)
                  {{"file", locks + std::string(kLastCommitFile)}, {"error", system_failure(errno)}});
 }
 
-void LastCommit::record(const Db& db, base::WallTime now) {
+void LastCommit::record(const SqliteDb& db, base::WallTime now) {
   const std::uint64_t more = db.commits() - std::exchange(recorded_, db.commits());
   if (more == 0) return;
   const CommitPosition none{.at_ms = base::millis(now)};
@@ -282,8 +282,9 @@ base::Error not_continued(const DataDir& dir, const std::string& why) {
 // the rest of them.
 base::Status check_structure(const DataDir& dir, const MissingCommits& missing) {
   base::log_info("store_check_begun", {{"file", dir.database}, {"reason", describe(missing)}});
-  Db db({.path = dir.database,
-         .mode = missing.drops_log ? Db::Mode::kInspectWithoutLog : Db::Mode::kInspectExclusive});
+  SqliteDb db(
+      {.path = dir.database,
+       .mode = missing.drops_log ? SqliteDb::Mode::kInspectWithoutLog : SqliteDb::Mode::kInspectExclusive});
   auto s = db.prepare("PRAGMA integrity_check(1)");
   std::string result = s.step() ? s.text(0) : "no result";
   if (result == "ok") return {};

@@ -31,7 +31,7 @@ class LastCommit {
   explicit LastCommit(const std::string& locks);
 
   // Records that the connection has committed. REQUIRES: the write lock is held. Does not sync.
-  void record(const Db& db, base::WallTime now);
+  void record(const SqliteDb& db, base::WallTime now);
 
   // The commit that the file names.
   std::optional<CommitPosition> last() const;
@@ -74,7 +74,7 @@ std::string describe(const MissingCommits& missing);
 // and refuses a database that is malformed, because a checkpoint may have been interrupted; both change
 // nothing. Otherwise logs what is missing, keeps the log as millrace.db-wal.damaged-TIME, adds a line to the
 // file DATA/missing-commits, and removes a log that must not be used, in this order. The error contains what
-// to do. Throws SqliteError.
+// to do. Throws DbError.
 base::Status report_and_set_aside(const DataDir& dir, LastCommit& last, base::WallTime now,
                                   bool may_continue);
 

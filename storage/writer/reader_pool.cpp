@@ -2,9 +2,8 @@
 
 #include <chrono>
 
-#include <sqlite3.h>
-
-#include "storage/sqlite/errors.h"
+#include "storage/db/errors.h"
+#include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -15,27 +14,16 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kAcquireTimeout{1};
 constexpr std::chrono::seconds kReadMax{1};
 constexpr std::chrono::seconds kReadAgain{1};
-constexpr int kLookEveryInstructions = 10'000;
-
-int past(void* end) { return steady_clock::now() > *static_cast<steady_clock::time_point*>(end) ? 1 : 0; }
-
 // One read transaction with a time limit. Its destructor always ends it.
 class ReadTransaction {
  public:
-  explicit ReadTransaction(Db& db) : db_(db) {
-    db_.prepare("BEGIN").run();
-    sqlite3_progress_handler(db_.handle(), kLookEveryInstructions, past, &end_);
-  }
-  ~ReadTransaction() {
-    sqlite3_progress_handler(db_.handle(), 0, nullptr, nullptr);
-    sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
-  }
+  explicit ReadTransaction(Db& db) : db_(db) { db_.begin_read(steady_clock::now() + kReadMax); }
+  ~ReadTransaction() { db_.end_read(); }
   ReadTransaction(const ReadTransaction&) = delete;
   ReadTransaction& operator=(const ReadTransaction&) = delete;
 
  private:
   Db& db_;
-  steady_clock::time_point end_ = steady_clock::now() + kReadMax;
 };
 
 }  // namespace
@@ -58,7 +46,8 @@ class ReaderPool::BorrowedConnection {
 
 ReaderPool::ReaderPool(const std::string& database, int connections) {
   for (int i = 0; i < connections; ++i) {
-    all_.push_back(std::make_unique<Db>(Db::Options{.path = database, .mode = Db::Mode::kReader}));
+    all_.push_back(
+        std::make_unique<SqliteDb>(SqliteDb::Options{.path = database, .mode = SqliteDb::Mode::kReader}));
     free_.push_back(all_.back().get());
   }
 }
@@ -70,9 +59,7 @@ base::Status ReaderPool::read(const std::function<void(Db&)>& f) {
     ReadTransaction transaction(*lease.db());
     f(*lease.db());
     return {};
-  } catch (const SqliteError& e) {
-    if ((e.code & 0xff) == SQLITE_INTERRUPT)
-      return overloaded("the read took longer than a second", kReadAgain);
+  } catch (const DbError& e) {
     return store_error(e);
   }
 }

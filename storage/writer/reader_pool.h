@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -14,7 +14,7 @@ namespace millrace::storage {
 // (kOverloaded), because it keeps the write-ahead log from being restarted.
 class ReaderPool final : public Readers {
  public:
-  ReaderPool(const std::string& database, int connections);  // throws SqliteError
+  ReaderPool(const std::string& database, int connections);  // throws DbError
   base::Status read(const std::function<void(Db&)>& f) override;
   // Waits for running reads; later ones are refused.
   void close();

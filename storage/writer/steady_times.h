@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "platform/base/clock.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 
 namespace millrace::storage {
 

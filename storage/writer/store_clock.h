@@ -4,7 +4,7 @@
 #include <string>
 
 #include "platform/base/clock.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 
 namespace millrace::storage {
 

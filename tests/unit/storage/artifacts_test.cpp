@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "storage/admin/audit.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/readers.h"
 #include "tests/unit/storage/fake_blob.h"
 #include "tests/unit/storage/job_store.h"

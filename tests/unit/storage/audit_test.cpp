@@ -1,7 +1,7 @@
 #include "storage/admin/audit.h"
 
 #include "storage/admin/api_keys.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 #include "tests/unit/storage/other_process.h"

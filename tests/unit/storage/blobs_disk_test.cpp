@@ -16,7 +16,7 @@
 #include "storage/blobs/blobs.h"
 #include "storage/blobs/piece_writer.h"
 #include "storage/data_dir.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
 #include "tests/unit/storage/other_process.h"

@@ -4,6 +4,7 @@
 #include "storage/tenants/reservations.h"
 #include "storage/writer/readers.h"
 #include "tests/unit/storage/machine_store.h"
+#include "tests/unit/storage/opened_store.h"
 
 // After a reboot the wall clock is ahead, and within an hour it is set right.
 namespace millrace::storage::testing {
@@ -38,7 +39,7 @@ std::int64_t number(JobStore& s, const char* sql) {
   return read(s.store().readers(),
               [sql](Db& db) {
                 sqlite3_stmt* statement = nullptr;
-                EXPECT_EQ(sqlite3_prepare_v2(db.handle(), sql, -1, &statement, nullptr), SQLITE_OK);
+                EXPECT_EQ(sqlite3_prepare_v2(sqlite_handle(db), sql, -1, &statement, nullptr), SQLITE_OK);
                 EXPECT_EQ(sqlite3_step(statement), SQLITE_ROW);
                 const std::int64_t number = sqlite3_column_int64(statement, 0);
                 sqlite3_finalize(statement);

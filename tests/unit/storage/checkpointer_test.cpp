@@ -172,7 +172,7 @@ TEST(Checkpointer, ALogThatItHasCutToNothingIsRecordedAsCopied) {
   LastCommit last(data.locks);
   const auto write_lock = FairWriteLock::open(data.locks).value();
   auto line = LockFile::open(write_lock_line(data)).value();
-  Db db({.path = data.database});
+  SqliteDb db({.path = data.database});
   const auto commit = [&] {
     db.execute("UPDATE access_version SET version = version + 1");
     last.record(db, clock.wall());

@@ -48,7 +48,7 @@ TEST_F(DataDirCopyTest, ACopyIsADataDirectoryOfItsOwn) {
 }
 
 TEST_F(DataDirCopyTest, WhatTheDatabaseNamesIsThereAndWhatIsGoneIsCounted) {
-  Db({.path = (data_ / "millrace.db").string()})
+  SqliteDb({.path = (data_ / "millrace.db").string()})
       .execute(
           "INSERT INTO blobs (sha256, tenant, path, bytes, refs) VALUES (x'01', 't', 'aa/here', 5, 1), "
           "(x'02', 't', 'aa/gone', 5, 1)");
@@ -138,7 +138,7 @@ TEST_F(DataDirCopyTest, ACopyOfABusyStoreIsWhole) {
   writer.request_stop();
   writer.join();
   ASSERT_TRUE(copied) << copied.error().message;
-  Db taken({.path = (copy_ / "millrace.db").string()});
+  SqliteDb taken({.path = (copy_ / "millrace.db").string()});
   auto s = taken.prepare("PRAGMA integrity_check");
   ASSERT_TRUE(s.step());
   EXPECT_EQ(s.text(0), "ok");

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/sqlite/database.h"
 #include "storage/sqlite/migrations.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/job_store.h"
@@ -139,7 +140,7 @@ TEST(DeadlineScanner, AClockThatWasSetBackDelaysNoDeadline) {
 
 TEST(DeadlineScanner, OfAnOlderStoreOnlyTouchedJobsKeepTheirEntries) {
   const support::TempDir dir;
-  Db db({.path = dir.str() + "/older.db"});
+  SqliteDb db({.path = dir.str() + "/older.db"});
   for (const Migration& step : migrations().first(9)) db.script(step.sql);
   db.execute(
       "INSERT INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model, version) "
@@ -188,9 +189,9 @@ ScanStep scan(JobStore& s, DeadlineScanner& scanner) {
   ScanStep step;
   EXPECT_TRUE(write(s.store(), [&](Tx& tx) -> base::Status {
     const auto count = [](void* counted) { return static_cast<void>(++*static_cast<int*>(counted)), 0; };
-    sqlite3_progress_handler(tx.db.handle(), 1, count, &step.instructions);
+    sqlite3_progress_handler(sqlite_handle(tx.db), 1, count, &step.instructions);
     step.due = scanner.due(tx.db, tx.steady(), tx.boot, 100);
-    sqlite3_progress_handler(tx.db.handle(), 0, nullptr, nullptr);
+    sqlite3_progress_handler(sqlite_handle(tx.db), 0, nullptr, nullptr);
     return {};
   }));
   return step;

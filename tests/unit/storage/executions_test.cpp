@@ -1,4 +1,4 @@
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/readers.h"
 #include "tests/unit/storage/fake_blob.h"
 #include "tests/unit/storage/job_store.h"

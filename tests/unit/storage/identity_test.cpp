@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "storage/data_dir.h"
+#include "storage/sqlite/database.h"
 #include "storage/sqlite/migrations.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
@@ -49,7 +50,7 @@ class Identity : public ::testing::Test {
 TEST_F(Identity, TheDatabaseAndTheFileHaveOneIdForGood) {
   const std::string id = line_of(files_.identity);
   EXPECT_TRUE(base::Uuid::parse(id)) << id;
-  EXPECT_EQ(identity_of(*std::make_unique<Db>(Db::Options{.path = files_.database})).str(), id);
+  EXPECT_EQ(identity_of(*std::make_unique<SqliteDb>(SqliteDb::Options{.path = files_.database})).str(), id);
   EXPECT_EQ(start(), "");
   EXPECT_EQ(line_of(files_.identity), id);
 }
@@ -103,7 +104,7 @@ TEST_F(Identity, ADatabaseOfBeforeTheTableTakesTheIdOfTheFile) {
   make_database(files_.database, schema + "PRAGMA user_version = 15");
   EXPECT_EQ(start(), "");
   EXPECT_EQ(line_of(files_.identity), id);
-  EXPECT_EQ(identity_of(*std::make_unique<Db>(Db::Options{.path = files_.database})).str(), id);
+  EXPECT_EQ(identity_of(*std::make_unique<SqliteDb>(SqliteDb::Options{.path = files_.database})).str(), id);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/readers.h"
 #include "tests/unit/storage/job_store.h"
 

@@ -60,7 +60,7 @@ class Inspection : public ::testing::Test {
 TEST_F(Inspection, CommentsAndBlanksAreNoDifferenceOfASchema) {
   opened(test_options(data_), clock_).reset();
   const auto change = [&](const std::string& from, const std::string& to) {
-    Db db({.path = DataDir(data_).database});
+    SqliteDb db({.path = DataDir(data_).database});
     db.execute("PRAGMA writable_schema = ON");
     db.prepare("UPDATE sqlite_schema SET sql = replace(sql, ?1, ?2) WHERE name IN ('jobs', 'jobs_ready')")
         .bind(from, to)
@@ -109,7 +109,7 @@ TEST_F(Inspection, LooksAtAStoreThatAGatewayHasOpen) {
 TEST_F(Inspection, MakesNothingOverADatabaseWithoutTables) {
   opened(test_options(data_), clock_).reset();
   fs::remove(data_ + "/millrace.db");
-  { Db empty({.path = data_ + "/millrace.db"}); }
+  { SqliteDb empty({.path = data_ + "/millrace.db"}); }
   const auto before = content_of(data_);
   const auto found = inspect_store(data_);
   ASSERT_FALSE(found);

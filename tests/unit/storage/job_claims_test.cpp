@@ -5,8 +5,9 @@
 
 #include <sqlite3.h>
 
+#include "storage/db/db.h"
 #include "storage/jobs/claim_order.h"
-#include "storage/sqlite/database.h"
+#include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 
 namespace millrace::storage::testing {
@@ -130,7 +131,7 @@ void queue_jobs(JobStore& s, schemas::Kind kind, const std::string& tenant, int 
 std::int64_t steps(JobStore& s) {
   std::int64_t sum = 0;
   EXPECT_TRUE(write(s.store(), [&sum](Tx& tx) {
-    sqlite3* db = tx.db.handle();
+    sqlite3* db = sqlite_handle(tx.db);
     for (auto* each = sqlite3_next_stmt(db, nullptr); each != nullptr; each = sqlite3_next_stmt(db, each))
       sum += sqlite3_stmt_status(each, SQLITE_STMTSTATUS_VM_STEP, 0);
     return base::Status{};

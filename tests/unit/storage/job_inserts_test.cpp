@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 
@@ -163,14 +163,15 @@ TEST(JobInserts, ASpecThatIsWrittenAtOnceAndThoseThatWaitForTheirJobsHaveNumbers
 std::vector<std::string> insert_opcodes(Db& db) {
   std::vector<std::string> opcodes;
   std::vector<std::string> inserts;
-  for (auto* s = sqlite3_next_stmt(db.handle(), nullptr); s != nullptr;
-       s = sqlite3_next_stmt(db.handle(), s)) {
+  for (auto* s = sqlite3_next_stmt(sqlite_handle(db), nullptr); s != nullptr;
+       s = sqlite3_next_stmt(sqlite_handle(db), s)) {
     if (std::string_view(sqlite3_sql(s)).starts_with("INSERT OR ROLLBACK INTO job"))
       inserts.emplace_back(sqlite3_sql(s));
   }
   for (const std::string& sql : inserts) {
     sqlite3_stmt* program = nullptr;
-    EXPECT_EQ(sqlite3_prepare_v2(db.handle(), ("EXPLAIN " + sql).c_str(), -1, &program, nullptr), SQLITE_OK);
+    EXPECT_EQ(sqlite3_prepare_v2(sqlite_handle(db), ("EXPLAIN " + sql).c_str(), -1, &program, nullptr),
+              SQLITE_OK);
     while (sqlite3_step(program) == SQLITE_ROW)
       opcodes.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(program, 1)));
     sqlite3_finalize(program);

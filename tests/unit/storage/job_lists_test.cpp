@@ -3,6 +3,7 @@
 
 #include "storage/admin/admin_queries.h"
 #include "storage/jobs/job_rows.h"
+#include "storage/sqlite/database.h"
 #include "storage/sqlite/migrations.h"
 #include "tests/unit/storage/job_store.h"
 
@@ -197,7 +198,7 @@ TEST_F(JobLists, AnIdThatIsLaterThanItsRowsTimeIsFoundByThatTime) {
 
 TEST(JobListsOfAnOlderStore, TheIdClockSkewIsComputedOnce) {
   const support::TempDir dir;
-  Db db({.path = dir.str() + "/older.db"});
+  SqliteDb db({.path = dir.str() + "/older.db"});
   for (const Migration& step : migrations().first(12)) db.script(step.sql);
   const auto add = [&db](std::int64_t created_at, std::chrono::milliseconds ahead) {
     db.prepare(

@@ -5,10 +5,10 @@
 
 #include "storage/admin/admin_queries.h"
 #include "storage/admin/audit.h"
+#include "storage/db/db.h"
 #include "storage/machines/artifacts.h"
 #include "storage/machines/machines.h"
 #include "storage/machines/ssh_sessions.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 #include "tests/unit/storage/fake_blob.h"
 #include "tests/unit/storage/machine_store.h"
@@ -227,14 +227,14 @@ void live(MachineStore& s) {
 
 std::set<std::string> walks(Db& db) {
   std::set<std::string> statements, found;
-  for (auto* s = sqlite3_next_stmt(db.handle(), nullptr); s != nullptr;
-       s = sqlite3_next_stmt(db.handle(), s)) {
+  for (auto* s = sqlite3_next_stmt(sqlite_handle(db), nullptr); s != nullptr;
+       s = sqlite3_next_stmt(sqlite_handle(db), s)) {
     statements.insert(sqlite3_sql(s));
   }
   for (const auto& sql : statements) {
     sqlite3_stmt* plan = nullptr;
     const std::string explain = "EXPLAIN QUERY PLAN " + sql;
-    if (sqlite3_prepare_v2(db.handle(), explain.c_str(), -1, &plan, nullptr) != SQLITE_OK) continue;
+    if (sqlite3_prepare_v2(sqlite_handle(db), explain.c_str(), -1, &plan, nullptr) != SQLITE_OK) continue;
     while (sqlite3_step(plan) == SQLITE_ROW) {
       const std::string detail = reinterpret_cast<const char*>(sqlite3_column_text(plan, 3));
       if (detail.starts_with("SCAN")) found.insert(detail);
@@ -248,11 +248,11 @@ std::set<std::string> walks(Db& db) {
 // The parts of the plans that name `index`.
 std::vector<std::string> uses_of(Db& db, const std::string& index) {
   std::vector<std::string> found;
-  for (auto* s = sqlite3_next_stmt(db.handle(), nullptr); s != nullptr;
-       s = sqlite3_next_stmt(db.handle(), s)) {
+  for (auto* s = sqlite3_next_stmt(sqlite_handle(db), nullptr); s != nullptr;
+       s = sqlite3_next_stmt(sqlite_handle(db), s)) {
     sqlite3_stmt* plan = nullptr;
     const std::string explain = std::string("EXPLAIN QUERY PLAN ") + sqlite3_sql(s);
-    if (sqlite3_prepare_v2(db.handle(), explain.c_str(), -1, &plan, nullptr) != SQLITE_OK) continue;
+    if (sqlite3_prepare_v2(sqlite_handle(db), explain.c_str(), -1, &plan, nullptr) != SQLITE_OK) continue;
     while (sqlite3_step(plan) == SQLITE_ROW) {
       const std::string detail = reinterpret_cast<const char*>(sqlite3_column_text(plan, 3));
       if (detail.find(index) != std::string::npos) found.push_back(detail);

@@ -1,7 +1,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/readers.h"
 #include "tests/unit/storage/job_store.h"
 

@@ -45,7 +45,7 @@ inline int write_and_wait_for_the_end(const std::string& data_dir, OtherProcess:
   auto first = opened(without_checkpoints(data_dir), clock);
   auto second = opened(without_checkpoints(data_dir), clock);
   if (!bump_often(*first, kCopied)) return 1;
-  Db reader({.path = DataDir(data_dir).database, .mode = Db::Mode::kReader});
+  SqliteDb reader({.path = DataDir(data_dir).database, .mode = SqliteDb::Mode::kReader});
   reader.execute("BEGIN; SELECT count(*) FROM jobs");
   first->close();
   if (!bump_often(*second, kMore)) return 1;

@@ -81,7 +81,7 @@ TEST_F(LastCommitFile, PagesThatAReaderLetACheckpointCopyCount) {
     auto first = opened(without_checkpoints(dir), clock);
     auto second = opened(without_checkpoints(dir), clock);
     if (!bump_often(*second, kCopied)) return 1;
-    Db reader({.path = DataDir(dir).database, .mode = Db::Mode::kReader});
+    SqliteDb reader({.path = DataDir(dir).database, .mode = SqliteDb::Mode::kReader});
     reader.execute("BEGIN; SELECT count(*) FROM jobs");
     if (!bump_often(*first, kMore)) return 1;
     first->close();  // copies what the reader allows: the first commits

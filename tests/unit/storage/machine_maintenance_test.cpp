@@ -1,4 +1,4 @@
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "tests/unit/storage/machine_store.h"
 
 namespace millrace::storage::testing {

@@ -23,6 +23,8 @@ std::unique_ptr<Store> opened(Store::Options options, const base::Clock& clock) 
   return std::move(*store);
 }
 
+sqlite3* sqlite_handle(Db& db) { return static_cast<SqliteDb&>(db).handle(); }
+
 base::Status write(Store& store, Writer::Operation operation, Writer::Priority priority) {
   auto told = std::make_shared<std::promise<base::Status>>();
   auto answer = told->get_future();

@@ -2,8 +2,11 @@
 #include <memory>
 #include <string>
 
+#include "storage/db/db.h"
 #include "storage/store.h"
 #include "storage/writer/writer.h"
+
+struct sqlite3;
 
 namespace millrace::storage {
 
@@ -17,6 +20,9 @@ base::Status write(Store& store, Writer::Operation operation,
 // Increments access_version, a row that always exists.
 base::Status bump(Tx& tx);
 std::int64_t bumps(Store& store);
+
+// The handle of SQLite, for a `db` that a Writer or Readers gave.
+sqlite3* sqlite_handle(Db& db);
 
 // Blocks the commit thread inside an operation until it is destroyed or `let_go` is called.
 class HeldWriter {

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/writer.h"
 
 namespace millrace::storage {

@@ -1,5 +1,5 @@
 // Claims that are parked in the store until the next job (docs/adr/0007).
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "tests/support/answer.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/storage/job_store.h"

@@ -29,7 +29,7 @@ constexpr Migration kEndless[] = {
      "INSERT INTO b SELECT max(i) FROM n"}};
 
 std::int64_t number(const std::string& database, Sql sql) {
-  Db db({.path = database});
+  SqliteDb db({.path = database});
   auto s = db.prepare(sql);
   s.step();
   return s.integer(0);
@@ -48,7 +48,7 @@ class SchemaTest : public ::testing::Test {
   }
   void keep_one_row_of_schema_1() {
     ASSERT_TRUE(run(std::span(kSteps).first(1)));
-    Db({.path = database_}).execute("INSERT INTO a VALUES (7)");
+    SqliteDb({.path = database_}).execute("INSERT INTO a VALUES (7)");
   }
 
   support::TempDir dir_;
@@ -67,7 +67,7 @@ TEST_F(SchemaTest, StepsAreTakenInOrderAndOnce) {
 TEST_F(SchemaTest, IdempotencyKeysOfSchema26AreKept) {
   constexpr std::size_t kBefore = 26;
   ASSERT_TRUE(run(migrations().first(kBefore)));
-  Db({.path = database_}).execute(R"(
+  SqliteDb({.path = database_}).execute(R"(
       INSERT INTO idempotency VALUES (x'01', x'02', x'03', 4, NULL, 5), (x'11', x'12', x'13', 14, NULL, NULL))");
   ASSERT_TRUE(run(migrations()));
   EXPECT_EQ(number(database_, R"(

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "storage/admin/audit.h"
+#include "storage/db/db.h"
 #include "storage/machines/ssh_sessions.h"
-#include "storage/sqlite/database.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 

@@ -36,12 +36,12 @@ unsigned mode_of(const std::string& path) {
 class SqliteTest : public ::testing::Test {
  protected:
   support::TempDir dir_;
-  Db db_{{.path = dir_.str() + "/x.db"}};
+  SqliteDb db_{{.path = dir_.str() + "/x.db"}};
 };
 
 TEST_F(SqliteTest, EveryConnectionIsWalAndFull) {
   expect_pragmas(db_);
-  Db reader({.path = dir_.str() + "/x.db", .mode = Db::Mode::kReader});
+  SqliteDb reader({.path = dir_.str() + "/x.db", .mode = SqliteDb::Mode::kReader});
   expect_pragmas(reader);
 }
 
@@ -63,8 +63,8 @@ TEST_F(SqliteTest, TheDatabaseAndItsLogArePrivate) {
 
 TEST_F(SqliteTest, AReaderCannotWrite) {
   db_.execute("CREATE TABLE t (x)");
-  Db reader({.path = dir_.str() + "/x.db", .mode = Db::Mode::kReader});
-  EXPECT_THROW(reader.execute("INSERT INTO t VALUES (1)"), SqliteError);
+  SqliteDb reader({.path = dir_.str() + "/x.db", .mode = SqliteDb::Mode::kReader});
+  EXPECT_THROW(reader.execute("INSERT INTO t VALUES (1)"), DbError);
 }
 
 TEST_F(SqliteTest, AStatementThatGoesOutOfScopeLeavesNoReadTransactionOpen) {
@@ -73,7 +73,7 @@ TEST_F(SqliteTest, AStatementThatGoesOutOfScopeLeavesNoReadTransactionOpen) {
     auto s = db_.prepare("SELECT x FROM t");
     ASSERT_TRUE(s.step());
   }
-  Db other({.path = dir_.str() + "/x.db", .busy_timeout_ms = 1});
+  SqliteDb other({.path = dir_.str() + "/x.db", .busy_timeout_ms = 1});
   other.execute("INSERT INTO t VALUES (3)");
   auto s = db_.prepare("SELECT count(*) FROM t");
   ASSERT_TRUE(s.step());
@@ -107,7 +107,7 @@ TEST_F(SqliteTest, ValuesComeBackAsTheyWereBound) {
   EXPECT_EQ(s.uuid(3), id);
   EXPECT_TRUE(s.is_null(4));
   EXPECT_EQ(s.optional_text(4), std::nullopt);
-  EXPECT_THROW(s.uuid(2), SqliteError);
+  EXPECT_THROW(s.uuid(2), DbError);
 }
 
 TEST_F(SqliteTest, ChangesAreThoseOfTheStatementItself) {

@@ -81,14 +81,14 @@ class Copied {
   const std::string& path() const { return path_; }
 
   void expect_rows(int rows) const {
-    Db reader({.path = path_, .mode = Db::Mode::kReader});
+    SqliteDb reader({.path = path_, .mode = SqliteDb::Mode::kReader});
     EXPECT_EQ(text(reader, "SELECT count(*) FROM t"), std::to_string(rows));
     EXPECT_EQ(text(reader, "PRAGMA integrity_check"), "ok");
   }
 
  private:
   std::string path_;
-  Db writer_, copier_;
+  SqliteDb writer_, copier_;
 };
 
 // Limits the size of all files during its lifetime.
@@ -148,7 +148,7 @@ TEST_F(CopyWritesTest, WhatAReaderHadReadBeforeIsReadAgain) {
   Copied database(path());
   database.insert(900);
   database.drop_log();
-  Db reader({.path = path(), .mode = Db::Mode::kReader, .cache_kib = 64});
+  SqliteDb reader({.path = path(), .mode = SqliteDb::Mode::kReader, .cache_kib = 64});
   EXPECT_EQ(text(reader, "SELECT sum(length(bytes)) FROM t"), std::to_string(900 * 2600));
   database.change_every(2);
   database.insert(300);
@@ -159,7 +159,7 @@ TEST_F(CopyWritesTest, WhatAReaderHadReadBeforeIsReadAgain) {
 TEST_F(CopyWritesTest, APartIsCopiedWhereAReaderNeedsTheRestInTheLog) {
   Copied database(path());
   database.insert(900);
-  Db reader({.path = path(), .mode = Db::Mode::kReader});
+  SqliteDb reader({.path = path(), .mode = SqliteDb::Mode::kReader});
   reader.execute("BEGIN");
   EXPECT_EQ(text(reader, "SELECT count(*) FROM t"), "900");
   database.insert(600);
@@ -180,7 +180,7 @@ TEST_F(CopyWritesTest, ADatabaseThatMayNotGrowKeepsItsLog) {
   database.insert(900);
   {
     const LongestFile longest(database.bytes() + 40 * kPageBytes);
-    EXPECT_THROW(database.copy(), SqliteError);
+    EXPECT_THROW(database.copy(), DbError);
   }
   database.expect_rows(930);
   EXPECT_GT(database.copy(), 300);
@@ -193,13 +193,13 @@ TEST_F(CopyWritesTest, APartThatMayNotGrowTheDatabaseFailsAndKeepsTheLog) {
   database.insert(30);
   database.copy();
   database.insert(60);
-  Db reader({.path = path(), .mode = Db::Mode::kReader});
+  SqliteDb reader({.path = path(), .mode = SqliteDb::Mode::kReader});
   reader.execute("BEGIN");
   EXPECT_EQ(text(reader, "SELECT count(*) FROM t"), "90");
   database.insert(300);
   {
     const LongestFile longest(database.bytes() + kPageBytes);
-    EXPECT_THROW(database.copy(), SqliteError);
+    EXPECT_THROW(database.copy(), DbError);
   }
   reader.execute("COMMIT");
   database.expect_rows(390);

@@ -37,7 +37,7 @@ class LogWritesTest : public ::testing::Test {
     }
   }
   void expect_rows(std::int64_t rows) {
-    Db third({.path = path_, .mode = Db::Mode::kReader});
+    SqliteDb third({.path = path_, .mode = SqliteDb::Mode::kReader});
     EXPECT_EQ(number(third, "SELECT count(*) FROM t"), rows);
     EXPECT_EQ(sound(third), "ok");
   }
@@ -55,8 +55,8 @@ class LogWritesTest : public ::testing::Test {
 
   support::TempDir dir_;
   std::string path_ = dir_.str() + "/x.db";
-  Db db_{{.path = path_, .cache_kib = 64}};
-  Db other_{{.path = path_, .mode = Db::Mode::kReader}};
+  SqliteDb db_{{.path = path_, .cache_kib = 64}};
+  SqliteDb other_{{.path = path_, .mode = SqliteDb::Mode::kReader}};
 };
 
 TEST_F(LogWritesTest, ACommitIsInTheFileWhenItReturns) {
@@ -82,7 +82,7 @@ TEST_F(LogWritesTest, TheBlocksOfTheLogAreAllocatedBeforeTheyAreWritten) {
 
 TEST_F(LogWritesTest, TheBlocksAreAllocatedAgainAfterAnotherConnectionTruncatedTheLog) {
   insert(400);
-  Db checkpointer({.path = path_});
+  SqliteDb checkpointer({.path = path_});
   checkpointer.execute("PRAGMA wal_checkpoint(TRUNCATE)");
   EXPECT_EQ(log_bytes(), 0);
   insert(3);
@@ -122,7 +122,7 @@ TEST_F(LogWritesTest, WhatWasRolledBackIsWrittenOver) {
   insert(1);
   EXPECT_EQ(number(other_, "SELECT count(*) FROM t"), 1);
   EXPECT_EQ(sound(other_), "ok");
-  Db third({.path = path_, .mode = Db::Mode::kReader});
+  SqliteDb third({.path = path_, .mode = SqliteDb::Mode::kReader});
   EXPECT_EQ(number(third, "SELECT count(*) FROM t"), 1);
 }
 
@@ -133,7 +133,7 @@ TEST_F(LogWritesTest, WhatWasRolledBackIsNeverWrittenOverAnothersCommits) {
   db_.execute("BEGIN IMMEDIATE");
   insert(300);
   db_.execute("ROLLBACK");
-  Db second({.path = path_});
+  SqliteDb second({.path = path_});
   insert(second, 300);
   EXPECT_EQ(number(db_, "SELECT count(*) FROM t"), 302);
   expect_rows(302);
@@ -147,8 +147,8 @@ TEST_F(LogWritesTest, WhatSQLiteRolledBackByItselfIsForgottenToo) {
   spill();
   db_.execute("BEGIN IMMEDIATE");
   insert(300);
-  EXPECT_THROW(db_.execute("INSERT OR ROLLBACK INTO t (id) VALUES (1)"), SqliteError);
-  Db second({.path = path_});
+  EXPECT_THROW(db_.execute("INSERT OR ROLLBACK INTO t (id) VALUES (1)"), DbError);
+  SqliteDb second({.path = path_});
   insert(second, 300);
   EXPECT_EQ(number(db_, "SELECT count(*) FROM t"), 302);
   expect_rows(302);
@@ -158,7 +158,7 @@ TEST_F(LogWritesTest, AConnectionThatClosesWritesNothing) {
   insert(2);
   empty_log();
   {
-    Db second({.path = path_, .cache_kib = 64});
+    SqliteDb second({.path = path_, .cache_kib = 64});
     second.execute("PRAGMA cache_spill = ON");
     second.execute("BEGIN IMMEDIATE");
     insert(second, 300);
@@ -180,10 +180,10 @@ TEST_F(LogWritesTest, ACommitThatFailedIsNeverWrittenOverAnothersCommits) {
   insert(300);
   const rlimit small{static_cast<rlim_t>(log_bytes() + 20 * kFrameBytes), own.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  EXPECT_THROW(db_.execute("COMMIT"), SqliteError);
+  EXPECT_THROW(db_.execute("COMMIT"), DbError);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &own), 0);
   std::signal(SIGXFSZ, handler);
-  Db second({.path = path_});
+  SqliteDb second({.path = path_});
   insert(second, 300);
   EXPECT_EQ(number(db_, "SELECT count(*) FROM t"), 302);
   expect_rows(302);
@@ -204,7 +204,7 @@ TEST_F(LogWritesTest, APartOfATransactionIsTakenBack) {
 
 TEST_F(LogWritesTest, ACheckpointByAnotherConnectionSeesAllOfTheLog) {
   insert(100);
-  Db checkpointer({.path = path_});
+  SqliteDb checkpointer({.path = path_});
   EXPECT_EQ(number(checkpointer, "SELECT count(*) FROM t"), 100);
   auto s = checkpointer.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
   s.step();

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/fair_write_lock.h"
 #include "storage/writer/readers.h"
 #include "tests/support/temp_dir.h"

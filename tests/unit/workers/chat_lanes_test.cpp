@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ai/inference/routing/lanes.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 #include "storage/writer/readers.h"
 #include "tests/unit/workers/chat_fixture.h"
 

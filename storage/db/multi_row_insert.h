@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 
 // Inserts many rows with one statement. A single-row statement opens the table and its indexes again for each
 // row. Inside storage.

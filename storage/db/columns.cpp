@@ -1,4 +1,4 @@
-#include "storage/sqlite/columns.h"
+#include "storage/db/columns.h"
 
 #include <algorithm>
 #include <string>

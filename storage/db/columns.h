@@ -7,7 +7,7 @@
 #include "platform/base/clock.h"
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
-#include "storage/sqlite/database.h"
+#include "storage/db/db.h"
 
 // Inside storage: conversion between our types and column values.
 namespace millrace::storage {
