@@ -1,10 +1,10 @@
-# millrace_migrations(NAME FOLDER): embeds the files FOLDER/NNNN_name.sql into the library of module NAME, in the order
-# of their numbers, as the table that storage/sqlite/migrations.h declares. Numbers start at 1 and have no gaps.
-function(millrace_migrations name folder)
+# millrace_migrations(NAME FOLDER FIRST FUNCTION): embeds the files FOLDER/NNNN_name.sql into the library of module NAME,
+# in the order of their numbers, as the table that FUNCTION returns. Numbers start at FIRST and have no gaps.
+function(millrace_migrations name folder first function)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.sql)
   list(SORT files)
   set(rows "")
-  set(expected 0)
+  math(EXPR expected "${first} - 1")
   foreach(file ${files})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     get_filename_component(stem ${file} NAME_WE)
@@ -19,9 +19,9 @@ function(millrace_migrations name folder)
     file(READ ${file} sql)
     string(APPEND rows "    {${number}, \"${stem}\", R\"sql(${sql})sql\"},\n")
   endforeach()
-  set(text "#include \"storage/sqlite/migrations.h\"\n\nnamespace millrace::storage {\n\nstd::span<const Migration> migrations() {\n")
+  set(text "#include <span>\n\n#include \"storage/db/migration.h\"\n\nnamespace millrace::storage {\n\nstd::span<const Migration> ${function}() {\n")
   string(APPEND text "  static constexpr Migration kMigrations[] = {\n${rows}  };\n  return kMigrations;\n}\n\n}\n")
-  set(output ${CMAKE_BINARY_DIR}/generated/storage_migrations.cpp)
+  set(output ${CMAKE_BINARY_DIR}/generated/${name}_${function}.cpp)
   file(GENERATE OUTPUT ${output} CONTENT "${text}")
   target_sources(millrace_${name} PRIVATE ${output})
 endfunction()

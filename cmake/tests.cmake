@@ -145,6 +145,8 @@ foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus" "driver
     set(fixture)
     if(module STREQUAL bus)
       set(fixture FIXTURES_REQUIRED kafka)
+    elseif(seam STREQUAL store)
+      set(fixture FIXTURES_REQUIRED postgres)
     endif()
     millrace_gtest(contract_${seam} contract SOURCES ${sources} USES ${module} PROPERTIES ${fixture})
   endif()
@@ -162,6 +164,18 @@ add_test(NAME kafka.stop COMMAND sh -c
          "rm -f '${kafka_address}' && ${CMAKE_SOURCE_DIR}/scripts/kafka stop --dir '${kafka_dir}'")
 set_tests_properties(kafka.start PROPERTIES LABELS sanitized FIXTURES_SETUP kafka TIMEOUT 300)
 set_tests_properties(kafka.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP kafka TIMEOUT 60)
+
+# One real PostgreSQL server, fresh in each run, for all tests with FIXTURES_REQUIRED postgres. The file postgres-url has
+# its URL. Each test has a schema of its own.
+set(postgres "${CMAKE_SOURCE_DIR}/scripts/postgres")
+set(postgres_dir --dir ${CMAKE_BINARY_DIR}/postgres)
+set(postgres_url ${CMAKE_BINARY_DIR}/postgres-url)
+string(JOIN " " postgres_dir_text ${postgres_dir})
+add_test(NAME postgres.start COMMAND sh -c
+         "${postgres} stop ${postgres_dir_text} && ${postgres} wipe ${postgres_dir_text} && ${postgres} start ${postgres_dir_text} >'${postgres_url}'")
+add_test(NAME postgres.stop COMMAND sh -c "rm -f '${postgres_url}' && ${postgres} stop ${postgres_dir_text}")
+set_tests_properties(postgres.start PROPERTIES LABELS sanitized FIXTURES_SETUP postgres TIMEOUT 120)
+set_tests_properties(postgres.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP postgres TIMEOUT 60)
 
 if(NOT MILLRACE_SANITIZE)
   foreach(suite integration crash clients browser style)

@@ -4,9 +4,11 @@
 
 #include "storage/blobs/blob_files.h"
 #include "storage/data_dir.h"
+#include "storage/postgres/store.h"
 #include "storage/sqlite/checkpointer.h"
 #include "storage/sqlite/database.h"
 #include "storage/sqlite/errors.h"
+#include "storage/sqlite/file_write_gate.h"
 #include "storage/sqlite/migrations.h"
 #include "storage/sqlite/sync_failure.h"
 #include "storage/writer/group_writer.h"
@@ -125,12 +127,19 @@ base::Result<OpenResources> open_resources(const Store::Options& options, base::
                        std::move(*checkpointer)};
 }
 
-GroupWriter::Options writer_options(const Store::Options& options, const DataDir& dir) {
-  return {.database = dir.database,
-          .queue_max = options.queue_max,
+GroupWriter::Options writer_options(const Store::Options& options) {
+  return {.queue_max = options.queue_max,
           .limits = {.bounds = {options.group_operations_max, options.group_payload_bytes_max},
                      .wait_max = options.group_wait_max},
           .quota_defaults = options.quota_defaults};
+}
+
+std::vector<std::unique_ptr<Db>> reader_connections(const std::string& database, int count) {
+  std::vector<std::unique_ptr<Db>> all;
+  for (int i = 0; i < count; ++i)
+    all.push_back(
+        std::make_unique<SqliteDb>(SqliteDb::Options{.path = database, .mode = SqliteDb::Mode::kReader}));
+  return all;
 }
 
 // Members are shut down in reverse order of declaration.
@@ -140,10 +149,12 @@ class FileStore final : public Store {
       : options_(std::move(options)),
         clock_(clock),
         resources_(std::move(resources)),
-        readers_(resources_.dir.database, options_.readers),
-        writer_(writer_options(options_, resources_.dir), clock_, *resources_.write_lock, *resources_.failure,
-                *resources_.last_commit, health_,
-                [this](int log_frames) { resources_.checkpointer->committed(log_frames); }),
+        readers_(reader_connections(resources_.dir.database, options_.readers)),
+        db_({.path = resources_.dir.database}),
+        gate_(resources_.dir.database, db_,
+              {*resources_.write_lock, *resources_.failure, *resources_.last_commit}, clock_,
+              [this](int log_frames) { resources_.checkpointer->committed(log_frames); }),
+        writer_(writer_options(options_), clock_, db_, gate_, health_),
         watch_(std::make_unique<StoreMonitor>(
             StoreMonitor::Options{.folder = resources_.dir.root,
                                   .log = resources_.dir.database + "-wal",
@@ -180,6 +191,8 @@ class FileStore final : public Store {
   HealthState health_;
   OpenResources resources_;
   ReaderPool readers_;
+  SqliteDb db_;
+  FileWriteGate gate_;
   GroupWriter writer_;
   std::unique_ptr<StoreMonitor> watch_;
 };
@@ -212,6 +225,7 @@ void FileStore::close() {
 }  // namespace
 
 base::Result<std::unique_ptr<Store>> Store::open(Options options, const base::Clock& clock) {
+  if (!options.url.empty()) return open_postgres_store(std::move(options), clock, StoreTime::kServer);
   const std::string database = DataDir(options.data_dir).database;
   try {
     auto resources = open_resources(options, clock.wall());

@@ -119,7 +119,7 @@ std::vector<EndedJob> ended_since(Db& db, bool stripped, base::WallTime since, i
   std::vector<EndedJob> jobs;
   auto s = db.prepare(R"(
       SELECT kind, status, max(created_at, deadline - {default_deadline_ms}) - jumped_ms + ?5,
-          completed_at - jumped_ms + ?5, started_at - jumped_ms + ?5, error_code IS ?4
+          completed_at - jumped_ms + ?5, started_at - jumped_ms + ?5, error_code IS NOT DISTINCT FROM ?4
       FROM jobs
       WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped = ?1
           AND completed_at - jumped_ms >= ?2
@@ -269,7 +269,7 @@ std::vector<LeasesOfWorker> walk_leases(Db& db, std::int64_t boot, base::BootTim
 std::optional<base::WallTime> attempt_began(Db& db, const base::Uuid& job) {
   auto s = db.prepare(R"(
       SELECT at
-      FROM (SELECT at, type, version FROM job_events WHERE job = ?1 ORDER BY version DESC LIMIT ?2)
+      FROM (SELECT at, type, version FROM job_events WHERE job = ?1 ORDER BY version DESC LIMIT ?2) AS newest
       WHERE type = 'running'
       ORDER BY version DESC LIMIT 1)"_sql);
   if (!s.bind(job, kEventsExaminedMax).step()) return std::nullopt;
@@ -336,7 +336,7 @@ std::vector<FailureCount> count_failures(Db& db) {
   auto s = db.prepare(R"(
       SELECT kind, error_code, count(*), max(id) FROM jobs INDEXED BY jobs_ended_badly
       WHERE status >= {first_unsuccessful} AND status = {failed} AND parent_id IS NULL
-          AND error_code IS NOT ?1
+          AND error_code IS DISTINCT FROM ?1
           AND NOT EXISTS (SELECT 1 FROM jobs AS retry WHERE retry.retry_of = jobs.id)
       GROUP BY kind, error_code)"_sql);
   s.bind(base::name(base::Code::kCommandFailed));

@@ -34,7 +34,7 @@ base::Result<std::optional<std::string>> SecretChecks::find(const std::string& n
 
 base::Status SecretChecks::add(std::string name, std::string value) {
   return write_and_wait(store_, [name = std::move(name), value = std::move(value)](Tx& tx) -> base::Status {
-    tx.db.prepare("INSERT OR IGNORE INTO secret_checks (name, value) VALUES (?1, ?2)")
+    tx.db.prepare("INSERT INTO secret_checks (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
         .bind(name, value)
         .run();
     return {};
@@ -45,7 +45,9 @@ base::Status SecretChecks::replace(std::string name, std::string value, std::str
   return write_and_wait(
       store_,
       [name = std::move(name), value = std::move(value), actor = std::move(actor)](Tx& tx) -> base::Status {
-        tx.db.prepare("INSERT OR REPLACE INTO secret_checks (name, value) VALUES (?1, ?2)")
+        tx.db.prepare(R"(
+            INSERT INTO secret_checks (name, value) VALUES (?1, ?2)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value)"_sql)
             .bind(name, value)
             .run();
         append_audit(tx, {.tenant = {}, .actor = actor, .act = "secrets.accept", .target = name});

@@ -24,7 +24,7 @@ std::int64_t BlobClaim::take(Db& db, std::string_view tenant, const Staged& stag
   const std::string sha256 = from_hex(ref.sha256_hex);
   auto s = db.prepare(R"(
       INSERT INTO blobs (sha256, tenant, path, bytes, refs) VALUES (?1, ?2, ?3, ?4, 1)
-      ON CONFLICT (sha256, tenant) DO UPDATE SET refs = refs + 1
+      ON CONFLICT (sha256, tenant) DO UPDATE SET refs = blobs.refs + 1
       RETURNING id, path)"_sql);
   s.bind(BlobView{sha256}, tenant, ref.path, ref.bytes).step();
   const std::int64_t id = s.integer(0);

@@ -21,6 +21,7 @@ struct DbError {
     kFull,         // the disk is full
     kBusy,         // another prepared has locked the database
     kUnusable,     // files or disk: read-only, damaged, or with I/O errors
+    kUnreachable,  // the connection to the server was lost, or none could be made
     kInterrupted,  // the time of a read transaction was over
   };
   Cause cause = Cause::kFault;
@@ -31,7 +32,9 @@ struct DbError {
   bool is_full() const { return cause == Cause::kFull; }
   bool is_busy() const { return cause == Cause::kBusy; }
   // Something outside the gateway prevents writes.
-  bool prevents_writes() const { return is_full() || is_busy() || cause == Cause::kUnusable; }
+  bool prevents_writes() const {
+    return is_full() || is_busy() || cause == Cause::kUnusable || cause == Cause::kUnreachable;
+  }
 };
 
 // An SQL text. It must be a literal; text built at run time does not convert to it.
@@ -171,7 +174,6 @@ class Db {
 
   void execute(Sql sql) { script(sql.text()); }   // one or more statements without parameters
   virtual void script(std::string_view sql) = 0;  // migrations only
-  virtual std::int64_t last_row_id() = 0;         // of the row that was inserted last
   virtual std::int64_t changes() const = 0;       // rows that this connection has changed
 
  protected:

@@ -16,6 +16,8 @@ base::Error store_error(const DbError& e) {
   using std::chrono::seconds;
   if (e.is_full()) return overloaded("the disk of the data directory is full", seconds(30));
   if (e.is_busy()) return overloaded("the store is locked by another program", seconds(5));
+  if (e.cause == DbError::Cause::kUnreachable)
+    return overloaded("the store's database cannot be reached", seconds(2));
   if (e.cause == DbError::Cause::kInterrupted)
     return overloaded("the read took longer than a second", seconds(1));
   base::log_error("store_failed", {{"code", e.code}, {"error", e.message}});

@@ -32,7 +32,7 @@ bool update_claimed(Tx& tx, const JobClaims::Request& request, const base::Uuid&
   auto s = tx.db.prepare(R"(
       UPDATE jobs SET status = {running}, attempt = attempt + 1, token = ?2, worker = ?3,
           lease_boot = ?4, lease_until = ?5, started_at = coalesce(started_at, ?6), published_at = 0,
-          run_at = 0, version = version + (parent_id IS NULL)
+          run_at = 0, version = version + CASE WHEN parent_id IS NULL THEN 1 ELSE 0 END
       WHERE id = ?1 AND status = {queued} AND cancel_requested = 0 AND run_at <= ?6
           AND deadline - jumped_ms > ?7
           AND (parent_id IS NULL OR EXISTS (SELECT 1 FROM jobs AS p WHERE p.id = jobs.parent_id

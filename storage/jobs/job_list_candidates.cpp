@@ -287,7 +287,7 @@ class CandidateCollector {
     auto s = db_.prepare(R"(
         SELECT id FROM jobs INDEXED BY jobs_ended_badly
         WHERE status >= {first_unsuccessful} AND status = ?1 AND parent_id IS NULL AND kind = ?2
-            AND (?3 IS NULL OR tenant = ?3) AND id < ?4 AND id >= ?5 LIMIT ?6)"_sql);
+            AND tenant = coalesce(?3, tenant) AND id < ?4 AND id >= ?5 LIMIT ?6)"_sql);
     take(s.bind(status, kind, filter_.tenant, scan_.before, scan_.from, limit_left()));
   }
 
@@ -295,7 +295,7 @@ class CandidateCollector {
     auto s = db_.prepare(R"(
         SELECT id FROM jobs INDEXED BY jobs_ended_badly
         WHERE status >= {first_unsuccessful} AND status = ?1 AND parent_id IS NULL AND kind = ?2
-            AND error_code = ?3 AND (?4 IS NULL OR tenant = ?4) AND id < ?5 AND id >= ?6 LIMIT ?7)"_sql);
+            AND error_code = ?3 AND tenant = coalesce(?4, tenant) AND id < ?5 AND id >= ?6 LIMIT ?7)"_sql);
     take(s.bind(status, kind, *filter_.error, filter_.tenant, scan_.before, scan_.from, limit_left()));
   }
 

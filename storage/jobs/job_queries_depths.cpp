@@ -10,12 +10,12 @@ namespace {
 std::int64_t count_queued(Db& db, schemas::Kind kind) {
   auto ready = db.prepare(R"(
       SELECT count(*)
-      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND run_at = 0 AND kind = ?1 LIMIT ?2))"_sql);
+      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND run_at = 0 AND kind = ?1 LIMIT ?2) AS counted)"_sql);
   ready.bind(kind, kDepthMax).step();
   auto delayed = db.prepare(R"(
       SELECT count(*)
       FROM (SELECT 1 FROM jobs INDEXED BY jobs_delayed WHERE status = {queued} AND schedule = {not_scheduled}
-          AND run_at > 0 AND run_at < {waits_for_machine} AND kind = ?1 LIMIT ?2))"_sql);
+          AND run_at > 0 AND run_at < {waits_for_machine} AND kind = ?1 LIMIT ?2) AS counted)"_sql);
   delayed.bind(kind, kDepthMax).step();
   return ready.integer(0) + delayed.integer(0);
 }
@@ -24,7 +24,7 @@ std::int64_t count_scheduled(Db& db, schemas::Kind kind) {
   auto s = db.prepare(R"(
       SELECT count(*)
       FROM (SELECT 1 FROM jobs INDEXED BY jobs_delayed WHERE status = {queued}
-          AND schedule IN ({schedule_time}, {schedule_delay}) AND run_at > 0 AND kind = ?1 LIMIT ?2))"_sql);
+          AND schedule IN ({schedule_time}, {schedule_delay}) AND run_at > 0 AND kind = ?1 LIMIT ?2) AS counted)"_sql);
   s.bind(kind, kDepthMax).step();
   return s.integer(0);
 }

@@ -115,9 +115,9 @@ bool is_first_of_lane(const Tx& tx, const JobRow& row) {
   if (!kind_rules(row.kind).has_lanes) return false;
   const std::int64_t most = window_size(tx, row.kind) + kLaneTokensMax;
   auto s = tx.db.prepare(R"(
-      SELECT count(*), coalesce(max(model = ?2), 0)
+      SELECT count(*), coalesce(max(CASE WHEN model = ?2 THEN 1 ELSE 0 END), 0)
       FROM (SELECT model FROM jobs INDEXED BY jobs_published WHERE status = {queued}
-          AND published_at > 0 AND kind = ?1 LIMIT ?3))"_sql);
+          AND published_at > 0 AND kind = ?1 LIMIT ?3) AS published)"_sql);
   s.bind(row.kind, row.model, most).step();
   return s.integer(0) < most && s.integer(1) == 0;
 }
@@ -128,7 +128,7 @@ std::int64_t free_window_slots(const Tx& tx, schemas::Kind kind) {
   const std::int64_t size = window_size(tx, kind);
   auto s = tx.db.prepare(R"(
       SELECT count(*)
-      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND published_at > 0 AND kind = ?1 LIMIT ?2))"_sql);
+      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND published_at > 0 AND kind = ?1 LIMIT ?2) AS published)"_sql);
   s.bind(kind, size).step();
   return size - s.integer(0);
 }
@@ -211,9 +211,9 @@ void JobTransitions::end(JobRow& row, const JobTransitionEnd& end) {
   (void)settle_attempt(tx_, row, end.used, true);  // refuses only another attempt
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET status = ?4, completed_at = ?5, error_code = ?6, error_message = ?7,
-          result = ?8, bytes = bytes + ?12, token = CASE WHEN ?9 THEN token END, worker = NULL,
+          result = ?8, bytes = bytes + ?12, token = CASE WHEN ?9 = 1 THEN token END, worker = NULL,
           lease_boot = 0, lease_until = 0, run_at = 0, schedule = 0, published_at = 0, crashes = ?10,
-          losses = ?11, jumped_ms = ?13, version = version + (parent_id IS NULL)
+          losses = ?11, jumped_ms = ?13, version = version + CASE WHEN parent_id IS NULL THEN 1 ELSE 0 END
       WHERE id = ?1 AND status = ?2 AND attempt = ?3 AND status < {first_terminal})"_sql);
   s.bind(row.id, row.status, row.attempt, end.status, base::millis(tx_.now), code_of(end), message_of(end),
          end.result, end.by_owner, row.crashes, row.losses, end.result_bytes, tx_.jumped.count())
@@ -251,7 +251,7 @@ void JobTransitions::requeue(JobRow& row, const Requeue& requeue) {
   auto s = tx_.db.prepare(R"(
       UPDATE jobs SET status = {queued}, run_at = ?4, epoch = epoch + 1, published_at = ?5,
           spared = spared + ?6, crashes = crashes + ?7, losses = losses + ?8, token = NULL,
-          worker = NULL, lease_boot = 0, lease_until = 0, version = version + (parent_id IS NULL)
+          worker = NULL, lease_boot = 0, lease_until = 0, version = version + CASE WHEN parent_id IS NULL THEN 1 ELSE 0 END
       WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3 AND cancel_requested = 0
           AND rerun = 0)"_sql);
   s.bind(row.id, row.attempt, row.token, run_at, published_at, requeue.free_attempts, requeue.crashes,

@@ -6,20 +6,30 @@
 #include "storage/sql.h"
 
 namespace millrace::storage {
+namespace {
+
+std::int64_t inserted_id(Statement& insert) {
+  insert.step();
+  const std::int64_t id = insert.integer(0);
+  insert.run();  // SQLite ends the statement with its last row
+  return id;
+}
+
+}  // namespace
 
 std::int64_t insert_spec(Db& db, const NewSpec& spec) {
-  db.prepare("INSERT INTO job_specs (traceparent, bytes, blob, hash, name) VALUES (?1, ?2, ?3, ?4, ?5)")
-      .bind(null_if_empty(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob,
-            inline_hash(spec.bytes, spec.blob), spec.blob ? null_if_empty(spec.name) : std::nullopt)
-      .run();
-  return db.last_row_id();
+  auto s = db.prepare(R"(
+      INSERT INTO job_specs (id, traceparent, bytes, blob, hash, name)
+      VALUES ((SELECT coalesce(max(id), 0) + 1 FROM job_specs), ?1, ?2, ?3, ?4, ?5) RETURNING id)"_sql);
+  s.bind(null_if_empty(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob,
+         inline_hash(spec.bytes, spec.blob), spec.blob ? null_if_empty(spec.name) : std::nullopt);
+  return inserted_id(s);
 }
 
 std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob) {
-  db.prepare("INSERT INTO job_results (bytes, blob, hash) VALUES (?1, ?2, ?3)")
-      .bind(inline_bytes(bytes, blob), blob, inline_hash(bytes, blob))
-      .run();
-  return db.last_row_id();
+  auto s = db.prepare("INSERT INTO job_results (bytes, blob, hash) VALUES (?1, ?2, ?3) RETURNING id");
+  s.bind(inline_bytes(bytes, blob), blob, inline_hash(bytes, blob));
+  return inserted_id(s);
 }
 
 namespace {

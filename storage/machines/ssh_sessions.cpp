@@ -62,9 +62,9 @@ std::vector<base::Uuid> session_ids(Db& db, const std::string& tenant, const bas
                                     std::optional<base::Uuid> before) {
   auto s = db.prepare(R"(
       SELECT id FROM ssh_sessions INDEXED BY ssh_sessions_listed
-      WHERE machine = ?1 AND id < coalesce(?2, x'ffffffffffffffffffffffffffffffff') AND tenant = ?3
+      WHERE machine = ?1 AND id < ?2 AND tenant = ?3
       ORDER BY id DESC LIMIT ?4)"_sql);
-  s.bind(machine, before, tenant, limit);
+  s.bind(machine, before.value_or(max_id()), tenant, limit);
   return ids(s);
 }
 

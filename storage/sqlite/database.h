@@ -44,7 +44,6 @@ class SqliteDb final : public Db {
   void begin_read(std::chrono::steady_clock::time_point end) override;
   void end_read() noexcept override;
   void script(std::string_view sql) override;
-  std::int64_t last_row_id() override;
   std::int64_t changes() const override;
 
   sqlite3* handle() const { return handle_; }

@@ -3,21 +3,15 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "platform/base/result.h"
+#include "storage/db/migration.h"
 #include "storage/writer/lock_file.h"
 
 namespace millrace::storage {
 
-// One schema step. `number` is the `user_version` of a database after the step.
-struct Migration {
-  int number;
-  std::string_view name;
-  std::string_view sql;
-};
-
-// The files storage/migrations/NNNN_name.sql in order, embedded by cmake/migrations.cmake. They are numbered
+// The files storage/migrations/NNNN_name.sql in order, embedded by cmake/migrations.cmake. `number` is the
+// `user_version` of a database after the step. They are numbered
 // 1, 2, 3, … without gaps. A released file never changes; a schema change is a new file.
 std::span<const Migration> migrations();
 

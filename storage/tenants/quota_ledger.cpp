@@ -140,13 +140,13 @@ QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view
     load(db.prepare_without_flush(R"(
         SELECT coalesce(k.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
             coalesce(u.stored_bytes, 0), k.budget, coalesce(k.rotated_to, '')
-        FROM (SELECT 1) LEFT JOIN api_keys AS k ON k.id = ?2
+        FROM (SELECT 1) AS one LEFT JOIN api_keys AS k ON k.id = ?2
             LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
   } else {
     load(db.prepare_without_flush(R"(
         SELECT coalesce(t.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
             coalesce(u.stored_bytes, 0), t.budget
-        FROM (SELECT 1) LEFT JOIN tenants AS t ON t.name = ?2
+        FROM (SELECT 1) AS one LEFT JOIN tenants AS t ON t.name = ?2
             LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
   }
   if (!replaced_by.empty()) {
@@ -310,11 +310,11 @@ void QuotaLedger::write(Db& db) {
       db.prepare(R"(
             INSERT INTO daily_usage (owner, day, pages, cost_nano, reserved_nano, requests, tokens, audio_ms)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            ON CONFLICT (owner, day) DO UPDATE SET pages = pages + excluded.pages,
-                cost_nano = cost_nano + excluded.cost_nano,
-                reserved_nano = reserved_nano + excluded.reserved_nano,
-                requests = requests + excluded.requests, tokens = tokens + excluded.tokens,
-                audio_ms = audio_ms + excluded.audio_ms)"_sql)
+            ON CONFLICT (owner, day) DO UPDATE SET pages = daily_usage.pages + excluded.pages,
+                cost_nano = daily_usage.cost_nano + excluded.cost_nano,
+                reserved_nano = daily_usage.reserved_nano + excluded.reserved_nano,
+                requests = daily_usage.requests + excluded.requests, tokens = daily_usage.tokens + excluded.tokens,
+                audio_ms = daily_usage.audio_ms + excluded.audio_ms)"_sql)
           .bind(account.owner, day, use.pages, use.cost, use.reserved, use.requests, use.tokens, use.audio_ms)
           .run();
     }

@@ -43,7 +43,7 @@ MachineSum machines_of_key(Db& db, const Owner& owner) {
   const std::string newest = newest_key(db, std::string(owner.key_id));
   auto s = db.prepare(R"(
       WITH RECURSIVE keys (id) AS (
-          SELECT ?2 UNION SELECT k.id FROM keys JOIN api_keys AS k ON k.rotated_to = keys.id)
+          SELECT coalesce((SELECT id FROM api_keys WHERE id = ?2), ?2) UNION SELECT k.id FROM keys JOIN api_keys AS k ON k.rotated_to = keys.id)
       SELECT count(*), coalesce(sum(vcpu), 0.0), coalesce(sum(memory_mib), 0), coalesce(sum(storage_gib), 0)
       FROM machines
       WHERE tenant = ?1 AND phase <> {phase_destroyed} AND key_id IN (SELECT id FROM keys))"_sql);
@@ -63,7 +63,7 @@ std::int64_t sessions_of_key(Db& db, const Owner& owner, base::WallTime now) {
   const std::string newest = newest_key(db, std::string(owner.key_id));
   auto s = db.prepare(R"(
       WITH RECURSIVE keys (id) AS (
-          SELECT ?3 UNION SELECT k.id FROM keys JOIN api_keys AS k ON k.rotated_to = keys.id)
+          SELECT coalesce((SELECT id FROM api_keys WHERE id = ?3), ?3) UNION SELECT k.id FROM keys JOIN api_keys AS k ON k.rotated_to = keys.id)
       SELECT count(*) FROM ssh_sessions
       WHERE tenant = ?1 AND expires_at > ?2 AND key_id IN (SELECT id FROM keys)
           AND status IN ({ssh_waking}, {ssh_ready}))"_sql);

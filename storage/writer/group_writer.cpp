@@ -9,7 +9,6 @@
 
 #include "platform/base/log.h"
 #include "storage/db/errors.h"
-#include "storage/sqlite/errors.h"
 #include "storage/workers/workers.h"
 
 namespace millrace::storage {
@@ -218,21 +217,16 @@ constexpr std::chrono::seconds kWriteAgain{2};
 
 }  // namespace
 
-GroupWriter::GroupWriter(Options options, const base::Clock& clock, FairWriteLock& write_lock,
-                         const FailureFlag& failure, LastCommit& last_commit, HealthState& health,
-                         std::function<void(int)> committed)
+GroupWriter::GroupWriter(Options options, const base::Clock& clock, Db& db, WriteGate& gate,
+                         HealthState& health)
     : options_(std::move(options)),
-      write_lock_(write_lock),
-      failure_(failure),
-      last_commit_(last_commit),
+      gate_(gate),
       health_(health),
-      committed_(std::move(committed)),
       queue_(options_.queue_max),
       dispatcher_([this](std::size_t count) { queue_.finished(count); }),
       clocks_(clock.wall(), clock.boot()),
       store_clock_(boot_number(clock.boot_id())),
-      db_({.path = options_.database}),
-      context_{db_,   queue_,          clocks_,         store_clock_,
+      context_{db,    queue_,          clocks_,         store_clock_,
                clock, clock.boot_id(), options_.limits, options_.quota_defaults},
       thread_([this] { run(); }) {}
 
@@ -261,7 +255,7 @@ std::optional<std::string> GroupWriter::refusal(Priority priority) const {
 
 void GroupWriter::run() {
   while (queue_.wait()) {
-    if (!write_lock_.acquire()) {
+    if (!gate_.acquire()) {
       refuse(queue_.withdraw_all(), "the gateway is shutting down");
       continue;
     }
@@ -278,22 +272,20 @@ void GroupWriter::run_group() {
   const auto begun = std::chrono::steady_clock::now();
   CommitGroup group(context_);
   const bool first_try = group.run();
-  failure_.end_if_set();  // do not report success after a sync failed in another process
-  last_commit_.record(db_, context_.clock.wall());
-  write_lock_.release();
+  gate_.release();
   set_health(group);
   if (group.size() == 0) return;  // all were withdrawn while this process waited for the lock
   count(group, first_try, std::chrono::steady_clock::now() - begun);
   CompletedGroup completed = group.completed();
   parked_ = context_.parked.size();
   dispatcher_.dispatch(std::move(completed));
-  committed_(db_.log_frames());
+  gate_.group_done();
 }
 
 // A group that writes nothing shows nothing.
 void GroupWriter::set_health(const CommitGroup& group) {
   if (const auto& failure = group.failure()) {
-    health_.set_failing(failure_cause(options_.database, *failure));
+    health_.set_failing(gate_.failure_cause(*failure));
   } else if (group.has_written()) {
     health_.clear_failing();
   }
@@ -349,7 +341,7 @@ void GroupWriter::close(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     end_.wait_for(lock, timeout, [this] { return ended_; });
   }
-  write_lock_.interrupt();
+  gate_.interrupt();
   if (thread_.joinable()) thread_.join();
   dispatcher_.close();
 }

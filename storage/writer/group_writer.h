@@ -7,15 +7,13 @@
 #include <thread>
 #include <vector>
 
-#include "storage/sqlite/database.h"
-#include "storage/sqlite/sync_failure.h"
+#include "storage/db/db.h"
 #include "storage/tenants/quota_ledger.h"
 #include "storage/writer/completion_dispatcher.h"
-#include "storage/writer/fair_write_lock.h"
 #include "storage/writer/health.h"
-#include "storage/writer/last_commit.h"
 #include "storage/writer/operation_queue.h"
 #include "storage/writer/store_clock.h"
+#include "storage/writer/write_gate.h"
 #include "storage/writer/writer.h"
 
 namespace millrace::storage {
@@ -102,13 +100,12 @@ class CommitGroup {
   std::vector<Commit> commits_;
 };
 
-// Implements Writer: operation queue → commit thread (CommitGroup, under the fair write lock) →
-// CompletionDispatcher. The lock is acquired before operations are taken from the queue. Operations that
-// arrive while this process waits for the lock join the group, and can still be withdrawn.
+// Implements Writer: operation queue → commit thread (CommitGroup, in this process's turn at the gate) →
+// CompletionDispatcher. The turn begins before operations are taken from the queue. Operations that arrive
+// while this process waits for it join the group, and can still be withdrawn.
 class GroupWriter final : public Writer {
  public:
   struct Options {
-    std::string database;
     std::size_t queue_max = 0;
     CommitGroup::Limits limits;
     QuotaDefaults quota_defaults;
@@ -118,12 +115,8 @@ class GroupWriter final : public Writer {
     double commit_seconds_max = 0;  // from acquiring the lock to the end of COMMIT
   };
 
-  // Opens its connection; throws DbError. `committed` runs on the commit thread after each group, after
-  // the lock was released. It gets the number of pages in the write-ahead log and passes it to the
-  // checkpointer.
-  GroupWriter(Options options, const base::Clock& clock, FairWriteLock& write_lock,
-              const FailureFlag& failure, LastCommit& last_commit, HealthState& health,
-              std::function<void(int)> committed);
+  // Only the commit thread uses `db`.
+  GroupWriter(Options options, const base::Clock& clock, Db& db, WriteGate& gate, HealthState& health);
   ~GroupWriter() override;
 
   void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) override;
@@ -162,17 +155,13 @@ class GroupWriter final : public Writer {
   void refuse_parked();
 
   Options options_;
-  FairWriteLock& write_lock_;
-  const FailureFlag& failure_;
-  LastCommit& last_commit_;
+  WriteGate& gate_;
   HealthState& health_;
-  std::function<void(int)> committed_;
   Store::GroupObserver watch_;
   OperationQueue queue_;
   CompletionDispatcher dispatcher_;
   ClockMonitor clocks_;
   StoreClock store_clock_;
-  SqliteDb db_;
   CommitGroup::Context context_;
   std::atomic<std::size_t> parked_{0};  // number of parked operations
   mutable std::mutex mutex_;

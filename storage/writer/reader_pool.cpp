@@ -1,9 +1,9 @@
 #include "storage/writer/reader_pool.h"
 
 #include <chrono>
+#include <utility>
 
 #include "storage/db/errors.h"
-#include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -44,12 +44,8 @@ class ReaderPool::BorrowedConnection {
   Db* const db_;
 };
 
-ReaderPool::ReaderPool(const std::string& database, int connections) {
-  for (int i = 0; i < connections; ++i) {
-    all_.push_back(
-        std::make_unique<SqliteDb>(SqliteDb::Options{.path = database, .mode = SqliteDb::Mode::kReader}));
-    free_.push_back(all_.back().get());
-  }
+ReaderPool::ReaderPool(std::vector<std::unique_ptr<Db>> connections) : all_(std::move(connections)) {
+  for (const std::unique_ptr<Db>& each : all_) free_.push_back(each.get());
 }
 
 base::Status ReaderPool::read(const std::function<void(Db&)>& f) {

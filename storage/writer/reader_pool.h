@@ -14,7 +14,7 @@ namespace millrace::storage {
 // (kOverloaded), because it keeps the write-ahead log from being restarted.
 class ReaderPool final : public Readers {
  public:
-  ReaderPool(const std::string& database, int connections);  // throws DbError
+  explicit ReaderPool(std::vector<std::unique_ptr<Db>> connections);
   base::Status read(const std::function<void(Db&)>& f) override;
   // Waits for running reads; later ones are refused.
   void close();

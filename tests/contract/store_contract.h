@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/contract/postgres_server.h"
 #include "tests/unit/storage/job_store.h"
 
 // Contract of every store behind the role headers: the delivery rules that a store enforces, with their
@@ -31,7 +32,7 @@ class Delivery : public ::testing::TestWithParam<StoreKind> {
 };
 
 // All store implementations.
-inline const StoreKind kStores[] = {{"sqlite", &Store::open}};
+inline const StoreKind kStores[] = {{"sqlite", &Store::open}, {"postgresql", &open_postgres}};
 
 inline RetryPlan plan(std::chrono::milliseconds delay = 0ms) {
   RetryPlan p;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/sqlite/database.h"
 #include "storage/sqlite/errors.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
@@ -55,13 +56,14 @@ TEST(OpenFailure, AFolderInItsPlaceIsNamedAsTheSystemDoes) {
 }
 
 TEST(OpenFailure, ALockedDatabaseIsReportedWithTheProcessToStop) {
-  const base::Error error = cannot_open("/d/millrace.db", {SQLITE_BUSY, "database is locked"});
+  const base::Error error = cannot_open("/d/millrace.db", sqlite_error(SQLITE_BUSY, "database is locked"));
   EXPECT_TRUE(error.message.starts_with("/d/millrace.db is locked by another program")) << error.message;
   EXPECT_TRUE(says(error.message, "; end it (`fuser /d/millrace.db`")) << error.message;
 }
 
 TEST(OpenFailure, ADiskErrorIsReportedWithTheAdviceToCheckTheDisk) {
-  const base::Error error = cannot_open("/d/millrace.db", {SQLITE_IOERR_READ, "disk I/O error", EIO});
+  const base::Error error =
+      cannot_open("/d/millrace.db", sqlite_error(SQLITE_IOERR_READ, "disk I/O error", EIO));
   EXPECT_TRUE(error.message.starts_with("/d/millrace.db cannot be read or written: disk I/O error: "));
   EXPECT_TRUE(says(error.message, "; check the disk")) << error.message;
 }

@@ -1,0 +1,361 @@
+#include "storage/postgres/database.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <endian.h>
+
+#include "platform/base/crypto.h"
+#include "platform/base/log.h"
+#include "storage/postgres/library.h"
+#include "storage/postgres/translate.h"
+
+namespace millrace::storage {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Type numbers of pg_type, which never change.
+constexpr Oid kBool = 16, kBytea = 17, kInt8 = 20, kInt2 = 21, kInt4 = 23, kText = 25, kFloat8 = 701,
+              kNumeric = 1700;
+constexpr int kBinary = 1;
+constexpr int kWriterBytes = 16;
+constexpr milliseconds kReconnectPause{100};
+
+// What every connection sets. A stopped process must not hold the lock of the schema for long.
+constexpr const char* kSetUp =
+    "SET default_transaction_isolation = 'read committed'; SET client_encoding = 'UTF8';"
+    "SET standard_conforming_strings = on; SET idle_in_transaction_session_timeout = '5s';"
+    "SET client_min_messages = warning";
+constexpr const char* kBeginWrite =
+    "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('millrace ' || current_schema(), 0));"
+    "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+DbError::Cause cause_of(std::string_view state) {
+  using Cause = DbError::Cause;
+  if (state == "53100") return Cause::kFull;
+  if (state == "57014") return Cause::kInterrupted;
+  if (state == "40001" || state == "40P01" || state == "55P03") return Cause::kBusy;
+  const std::string_view area = state.substr(0, 2);
+  // No state: the connection was lost. 08: it could not be made; 57P: the server shuts down. Then: shortage
+  // of resources, I/O errors, damaged data, a read-only server.
+  if (state.empty() || state.substr(0, 2) == "08" || state.substr(0, 3) == "57P") return Cause::kUnreachable;
+  const bool is_unusable = area == "53" || area == "58" || area == "XX" || state == "25006";
+  return is_unusable ? Cause::kUnusable : Cause::kFault;
+}
+
+std::string without_line_end(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+std::int64_t number(const char* text) {
+  std::int64_t value = 0;
+  std::from_chars(text, text + std::strlen(text), value);
+  return value;
+}
+
+template <class T>
+T big_endian(const char* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  if constexpr (sizeof value == 8) return static_cast<T>(be64toh(static_cast<std::uint64_t>(value)));
+  if constexpr (sizeof value == 4) return static_cast<T>(be32toh(static_cast<std::uint32_t>(value)));
+  return static_cast<T>(be16toh(static_cast<std::uint16_t>(value)));
+}
+
+// A whole number in PostgreSQL's binary form of NUMERIC, which is the type of sums: the number of digits to
+// the base of 10,000, the power of the first one, the sign, the number of decimal places, the digits; 16 bits
+// each.
+std::int64_t whole_number(const char* bytes) {
+  constexpr int kHeader = 8, kBase = 10'000;
+  const auto at = [&](int offset) { return big_endian<std::int16_t>(bytes + offset); };
+  const int digits = at(0), power = at(2);
+  std::int64_t value = 0;
+  for (int i = 0; i <= power; ++i) value = value * kBase + (i < digits ? at(kHeader + 2 * i) : 0);
+  return at(4) == 0 ? value : -value;
+}
+
+}  // namespace
+
+// The result of a statement. Throws the error that it is.
+class PostgresDb::Result {
+ public:
+  Result() = default;
+  Result(pg_conn* connection, PGresult* result) : result_(result) {
+    const ExecStatusType status = libpq().result_status(result);
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return;
+    const char* state = libpq().result_error_field(result, PG_DIAG_SQLSTATE);
+    DbError error{.cause = cause_of(state == nullptr ? "" : state),
+                  .message = without_line_end(result == nullptr ? libpq().error_message(connection)
+                                                                : libpq().result_error_message(result))};
+    libpq().clear(result);
+    throw error;
+  }
+  ~Result() { libpq().clear(result_); }
+  Result(Result&& other) noexcept : result_(std::exchange(other.result_, nullptr)) {}
+  Result& operator=(Result&& other) noexcept {
+    std::swap(result_, other.result_);
+    return *this;
+  }
+  PGresult* get() const { return result_; }
+  int rows() const { return result_ == nullptr ? 0 : libpq().rows(result_); }
+
+ private:
+  PGresult* result_ = nullptr;
+};
+
+class PostgresStatement final : public PreparedStatement {
+ public:
+  PostgresStatement(PostgresDb& db, std::string_view sql) : db_(db), sql_(postgres_sql(sql)) {}
+
+  void bind(int parameter, std::int64_t value) override {
+    // The text is kept in `numbers_`, whose strings are short and do not allocate.
+    set(parameter, kInt8, std::to_string(value));
+  }
+  void bind(int parameter, double value) override {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+    set(parameter, kFloat8, std::string(text.data(), end));
+  }
+  void bind(int parameter, std::nullptr_t) override { at(parameter) = {}; }
+  void bind(int parameter, std::string_view text) override { set(parameter, kText, text); }
+  void bind(int parameter, const BlobView& view) override { set(parameter, kBytea, view.bytes); }
+
+  bool step() override {
+    if (!is_run_) run();
+    if (++row_ < result_.rows()) return true;
+    return false;
+  }
+  int changes() const override { return changes_; }
+
+  std::int64_t integer(int column) const override {
+    if (is_null(column)) return 0;
+    const char* value = libpq().value(result_.get(), row_, column);
+    switch (libpq().column_type(result_.get(), column)) {
+      case kInt8:
+        return big_endian<std::int64_t>(value);
+      case kInt4:
+        return big_endian<std::int32_t>(value);
+      case kInt2:
+        return big_endian<std::int16_t>(value);
+      case kBool:
+        return value[0];
+      case kNumeric:
+        return whole_number(value);
+      case kText:
+        return number(value);
+      default:
+        throw wrong_type(column);
+    }
+  }
+  double real(int column) const override {
+    if (is_null(column)) return 0;
+    if (libpq().column_type(result_.get(), column) != kFloat8) return static_cast<double>(integer(column));
+    return std::bit_cast<double>(big_endian<std::int64_t>(libpq().value(result_.get(), row_, column)));
+  }
+  std::string_view bytes(int column) const override {
+    if (is_null(column)) return {};
+    return {libpq().value(result_.get(), row_, column),
+            static_cast<std::size_t>(libpq().length(result_.get(), row_, column))};
+  }
+  bool is_null(int column) const override { return libpq().is_null(result_.get(), row_, column) == 1; }
+  void reset() noexcept override {
+    result_ = {};
+    row_ = -1;
+    is_run_ = false;
+    for (Parameter& each : parameters_) each = {};
+  }
+
+ private:
+  struct Parameter {
+    Oid type = 0;  // 0: NULL
+    std::string own;
+    std::string_view view;
+    bool is_own = false;
+    std::string_view value() const { return is_own ? std::string_view(own) : view; }
+  };
+
+  Parameter& at(int parameter) {
+    const auto count = static_cast<std::size_t>(parameter);
+    if (parameters_.size() < count) parameters_.resize(count);
+    return parameters_[count - 1];
+  }
+  void set(int parameter, Oid type, std::string text) {
+    at(parameter) = {.type = type, .own = std::move(text), .view = {}, .is_own = true};
+  }
+  void set(int parameter, Oid type, std::string_view view) {
+    at(parameter) = {.type = type, .own = {}, .view = view, .is_own = false};
+  }
+  DbError wrong_type(int column) const {
+    return {.message = "column " + std::to_string(column) + " of `" + sql_ + "` has an unexpected type"};
+  }
+
+  // NULL has no type here; PostgreSQL takes the one that the statement suggests.
+  void prepare() {
+    std::vector<Oid> types;
+    for (const Parameter& each : parameters_) types.push_back(each.type);
+    name_ = "s" + std::to_string(++db_.statements_);
+    const PostgresDb::Result done(db_.connection_,
+                                  libpq().prepare(db_.connection_, name_.c_str(), sql_.c_str(),
+                                                  static_cast<int>(types.size()), types.data()));
+    connection_ = db_.connections_;
+  }
+
+  void run() {
+    if (connection_ != db_.connections_) prepare();
+    std::vector<const char*> values;
+    std::vector<int> lengths, formats;
+    for (const Parameter& each : parameters_) {
+      values.push_back(each.type == 0 ? nullptr : each.value().data() == nullptr ? "" : each.value().data());
+      lengths.push_back(static_cast<int>(each.value().size()));
+      formats.push_back(each.type == kBytea || each.type == kText ? kBinary : 0);
+    }
+    result_ = PostgresDb::Result(
+        db_.connection_,
+        libpq().exec_prepared(db_.connection_, name_.c_str(), static_cast<int>(values.size()), values.data(),
+                              lengths.data(), formats.data(), kBinary));
+    is_run_ = true;
+    row_ = -1;
+    const bool is_read =
+        libpq().result_status(result_.get()) == PGRES_TUPLES_OK && sql_.starts_with("SELECT");
+    changes_ = is_read ? 0 : static_cast<int>(number(libpq().changed_rows(result_.get())));
+    db_.changes_ += changes_;
+  }
+
+  PostgresDb& db_;
+  const std::string sql_;
+  std::string name_;
+  std::uint64_t connection_ = 0;  // on which it is prepared
+  std::vector<Parameter> parameters_;
+  PostgresDb::Result result_;
+  int row_ = -1;
+  int changes_ = 0;
+  bool is_run_ = false;
+};
+
+PostgresDb::PostgresDb(std::string url, ObserveTime observe)
+    : url_(std::move(url)),
+      observe_(std::move(observe)),
+      writer_(base::hex(base::random_bytes(kWriterBytes))) {
+  try {
+    connect();
+  } catch (...) {
+    libpq().finish(connection_);
+    throw;
+  }
+}
+
+PostgresDb::~PostgresDb() {
+  drop_statements();
+  libpq().finish(connection_);
+}
+
+void PostgresDb::connect() {
+  libpq().finish(std::exchange(connection_, nullptr));
+  // Later keywords win, so the URL may say otherwise.
+  constexpr std::array kKeywords = {"connect_timeout", "application_name", "dbname",
+                                    static_cast<const char*>(nullptr)};
+  const std::array values = {"5", "millrace", url_.c_str(), static_cast<const char*>(nullptr)};
+  connection_ = libpq().connect(kKeywords.data(), values.data(), 1);
+  if (libpq().status(connection_) != CONNECTION_OK)
+    throw DbError{.cause = DbError::Cause::kUnreachable,
+                  .message = without_line_end(libpq().error_message(connection_))};
+  libpq().set_notice_processor(
+      connection_,
+      [](void*, const char* text) {
+        base::log_warn("store_notice", {{"text", text}});
+      },
+      nullptr);
+  ++connections_;
+  run(kSetUp);
+}
+
+void PostgresDb::ensure_connected() {
+  if (libpq().status(connection_) != CONNECTION_OK) connect();
+}
+
+PostgresDb::Result PostgresDb::run(const char* sql) {
+  return Result(connection_, libpq().exec(connection_, sql));
+}
+
+std::unique_ptr<PreparedStatement> PostgresDb::compile(std::string_view sql) {
+  return std::make_unique<PostgresStatement>(*this, sql);
+}
+
+void PostgresDb::begin_write() {
+  ensure_connected();
+  ++group_;
+  const Result begun = run(kBeginWrite);
+  if (observe_) observe_(base::wall_from(number(libpq().value(begun.get(), 0, 0))));
+}
+
+void PostgresDb::commit() {
+  write_pending();
+  const std::string row = "INSERT INTO writers (writer, group_seq) VALUES ('\\x" + writer_ + "', " +
+                          std::to_string(group_) +
+                          ") ON CONFLICT (writer) DO UPDATE SET group_seq = excluded.group_seq";
+  run(row.c_str());
+  try {
+    run("COMMIT");
+  } catch (const DbError&) {
+    if (libpq().status(connection_) == CONNECTION_OK) throw;  // it was not done
+    if (!was_committed()) throw;
+  }
+}
+
+// Asks until the database answers.
+bool PostgresDb::was_committed() {
+  base::log_warn("store_commit_in_doubt", {{"advice", "waiting for PostgreSQL"}});
+  const std::string ask = "SELECT group_seq FROM writers WHERE writer = '\\x" + writer_ + "'";
+  while (true) {
+    try {
+      connect();
+      const Result lock = run(kBeginWrite);  // the old session has ended when the lock is free
+      const Result row = run(ask.c_str());
+      const bool is_committed = row.rows() == 1 && number(libpq().value(row.get(), 0, 0)) == group_;
+      run("ROLLBACK");
+      base::log_info("store_commit_settled", {{"committed", is_committed}});
+      return is_committed;
+    } catch (const DbError&) {
+      std::this_thread::sleep_for(kReconnectPause);
+    }
+  }
+}
+
+void PostgresDb::roll_back() {
+  discard_pending();
+  if (libpq().status(connection_) != CONNECTION_OK) return;  // the server has rolled back
+  try {
+    run("ROLLBACK");
+  } catch (const DbError& e) {
+    base::log_warn("store_rollback_failed", {{"error", e.message}});
+  }
+}
+
+void PostgresDb::begin_read(steady_clock::time_point end) {
+  ensure_connected();
+  const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
+  const std::string begin =
+      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = " +
+      std::to_string(std::max<std::int64_t>(1, left.count()));
+  run(begin.c_str());
+}
+
+void PostgresDb::end_read() noexcept {
+  try {
+    if (libpq().status(connection_) == CONNECTION_OK) run("ROLLBACK");
+  } catch (const DbError& e) {
+    base::log_warn("store_rollback_failed", {{"error", e.message}});
+  }
+}
+
+void PostgresDb::script(std::string_view sql) { run(std::string(sql).c_str()); }
+
+}  // namespace millrace::storage

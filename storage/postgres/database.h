@@ -1,0 +1,57 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "platform/base/clock.h"
+#include "storage/db/db.h"
+
+struct pg_conn;
+
+namespace millrace::storage {
+
+// A connection to PostgreSQL. The texts of the role classes are translated (translate.h); a statement is
+// prepared at its first run on a connection. After a lost connection, the next begin_write or begin_read
+// connects again. Transactions are READ COMMITTED. A writing one holds an advisory lock of the schema from
+// its beginning to its end, so that all writers of a store write in turn, as on SQLite.
+class PostgresDb final : public Db {
+ public:
+  // Gets the server's clock at the beginning of each writing transaction, when its lock is held.
+  using ObserveTime = std::function<void(base::WallTime)>;
+  // Connects. `url`: a connection string or URL of libpq. Throws DbError.
+  explicit PostgresDb(std::string url, ObserveTime observe = {});
+  ~PostgresDb() override;
+
+  void begin_write() override;
+  // If the connection is lost meanwhile, waits until the database tells whether the transaction was
+  // committed.
+  void commit() override;
+  void roll_back() override;
+  void begin_read(std::chrono::steady_clock::time_point end) override;
+  void end_read() noexcept override;
+  void script(std::string_view sql) override;
+  std::int64_t changes() const override { return changes_; }
+
+ private:
+  friend class PostgresStatement;
+  class Result;
+  std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
+  void connect();
+  void ensure_connected();
+  Result run(const char* sql);
+  bool was_committed();
+
+  const std::string url_;
+  const ObserveTime observe_;
+  pg_conn* connection_ = nullptr;
+  std::uint64_t connections_ = 0;  // so far; statements prepared on an earlier one are gone
+  std::uint64_t statements_ = 0;   // names of prepared statements
+  std::int64_t changes_ = 0;
+  const std::string writer_;  // the key of this connection's row in `writers`, in hexadecimal
+  std::int64_t group_ = 0;    // number of the current writing transaction
+};
+
+}  // namespace millrace::storage

@@ -1,0 +1,57 @@
+#include "storage/postgres/library.h"
+
+#include <string>
+
+#include <dlfcn.h>
+
+#include "storage/db/db.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr const char* kLibrary = "libpq.so.5";
+
+template <class Function>
+void find(void* library, Function& function, const char* name) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  if (function == nullptr)
+    throw DbError{.cause = DbError::Cause::kUnusable,
+                  .message = std::string(kLibrary) + " has no function " + name};
+}
+
+Libpq load() {
+  void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    throw DbError{.cause = DbError::Cause::kUnusable,
+                  .message = "store.url needs libpq (Debian package libpq5): " + std::string(::dlerror())};
+  Libpq found{};
+  find(library, found.connect, "PQconnectdbParams");
+  find(library, found.finish, "PQfinish");
+  find(library, found.status, "PQstatus");
+  find(library, found.error_message, "PQerrorMessage");
+  find(library, found.exec, "PQexec");
+  find(library, found.prepare, "PQprepare");
+  find(library, found.exec_prepared, "PQexecPrepared");
+  find(library, found.result_status, "PQresultStatus");
+  find(library, found.result_error_message, "PQresultErrorMessage");
+  find(library, found.result_error_field, "PQresultErrorField");
+  find(library, found.rows, "PQntuples");
+  find(library, found.column_type, "PQftype");
+  find(library, found.value, "PQgetvalue");
+  find(library, found.length, "PQgetlength");
+  find(library, found.is_null, "PQgetisnull");
+  find(library, found.changed_rows, "PQcmdTuples");
+  find(library, found.clear, "PQclear");
+  find(library, found.set_notice_processor, "PQsetNoticeProcessor");
+  find(library, found.transaction_status, "PQtransactionStatus");
+  return found;
+}
+
+}  // namespace
+
+const Libpq& libpq() {
+  static const Libpq library = load();
+  return library;
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,33 @@
+#pragma once
+#include <libpq-fe.h>
+
+// The functions of libpq that are used. The library is loaded at the first use, so that a gateway without
+// PostgreSQL neither needs nor loads it.
+namespace millrace::storage {
+
+struct Libpq {
+  decltype(&::PQconnectdbParams) connect;
+  decltype(&::PQfinish) finish;
+  decltype(&::PQstatus) status;
+  decltype(&::PQerrorMessage) error_message;
+  decltype(&::PQexec) exec;
+  decltype(&::PQprepare) prepare;
+  decltype(&::PQexecPrepared) exec_prepared;
+  decltype(&::PQresultStatus) result_status;
+  decltype(&::PQresultErrorMessage) result_error_message;
+  decltype(&::PQresultErrorField) result_error_field;
+  decltype(&::PQntuples) rows;
+  decltype(&::PQftype) column_type;
+  decltype(&::PQgetvalue) value;
+  decltype(&::PQgetlength) length;
+  decltype(&::PQgetisnull) is_null;
+  decltype(&::PQcmdTuples) changed_rows;
+  decltype(&::PQclear) clear;
+  decltype(&::PQsetNoticeProcessor) set_notice_processor;
+  decltype(&::PQtransactionStatus) transaction_status;
+};
+
+// Throws DbError if the library cannot be loaded. Thread-safe.
+const Libpq& libpq();
+
+}  // namespace millrace::storage

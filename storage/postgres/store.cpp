@@ -1,0 +1,167 @@
+#include "storage/postgres/store.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "storage/blobs/blob_files.h"
+#include "storage/data_dir.h"
+#include "storage/postgres/clock.h"
+#include "storage/postgres/database.h"
+#include "storage/postgres/migrations.h"
+#include "storage/writer/group_writer.h"
+#include "storage/writer/health.h"
+#include "storage/writer/reader_pool.h"
+#include "storage/writer/write_gate.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr std::chrono::milliseconds kCloseTimeout{5'000};
+constexpr std::chrono::seconds kWatchEvery{1};
+
+// Writers take turns by the lock that each transaction holds, so the gate is always open.
+class PostgresGate final : public WriteGate {
+ public:
+  bool acquire() override { return !interrupted_; }
+  void release() override {}
+  void group_done() override {}
+  void interrupt() override { interrupted_ = true; }
+  std::string failure_cause(const DbError& e) const override { return "store.url: " + e.message; }
+
+ private:
+  std::atomic<bool> interrupted_{false};
+};
+
+base::Error server_refused(const std::string& why) {
+  return base::error(base::Code::kInternal, "store.url: " + why);
+}
+
+// What makes an accepted job durable.
+base::Status check_durability(Db& db) {
+  auto s = db.prepare(
+      "SELECT current_setting('fsync'), current_setting('synchronous_commit'), "
+      "current_setting('full_page_writes')");
+  s.step();
+  if (s.text(0) == "off")
+    return server_refused("the server has fsync = off and could lose accepted jobs; set it to on");
+  if (s.text(1) == "off")
+    return server_refused(
+        "synchronous_commit is off and accepted jobs could be lost; set it to on for this role");
+  if (s.text(2) == "off")
+    return server_refused("the server has full_page_writes = off and could lose accepted jobs; set it to on");
+  return {};
+}
+
+std::vector<std::unique_ptr<Db>> reader_connections(const Store::Options& options) {
+  std::vector<std::unique_ptr<Db>> all;
+  for (int i = 0; i < options.readers; ++i) all.push_back(std::make_unique<PostgresDb>(options.url));
+  return all;
+}
+
+// Members are shut down in reverse order of declaration.
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(Options options, const base::Clock& host_clock, StoreTime time, std::unique_ptr<Blobs> blobs)
+      : options_(std::move(options)),
+        server_clock_(host_clock),
+        clock_(time == StoreTime::kServer ? static_cast<const base::Clock&>(server_clock_) : host_clock),
+        blobs_(std::move(blobs)),
+        readers_(reader_connections(options_)),
+        db_(options_.url, [this](base::WallTime now) { server_clock_.set(now); }) {}
+  ~PostgresStore() override { close(); }
+
+  // Before anything else: checks the server, and brings the schema up to date.
+  base::Status prepare() {
+    if (auto durable = check_durability(db_); !durable) return durable;
+    if (auto migrated = migrate_postgres(db_, postgres_migrations()); !migrated) return migrated;
+    writer_.emplace(GroupWriter::Options{.queue_max = options_.queue_max,
+                                         .limits = {.bounds = {options_.group_operations_max,
+                                                               options_.group_payload_bytes_max},
+                                                    .wait_max = options_.group_wait_max},
+                                         .quota_defaults = options_.quota_defaults},
+                    clock_, db_, gate_, health_);
+    watch_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    return {};
+  }
+
+  Writer& writer() override { return *writer_; }
+  Readers& readers() override { return readers_; }
+  Blobs& blobs() override { return *blobs_; }
+  const base::Clock& clock() const override { return clock_; }
+  const Options& options() const override { return options_; }
+  void on_commit(std::function<void(const Commit&)> hook) override { writer_->on_commit(std::move(hook)); }
+  void set_completion_scope(std::function<std::shared_ptr<void>()> scope) override {
+    writer_->set_completion_scope(std::move(scope));
+  }
+  int share_completions() override { return writer_->dispatcher().share(); }
+  void run_shared_completions() override { writer_->dispatcher().run_shared(); }
+  void stop_sharing_completions() override { writer_->dispatcher().stop_sharing(); }
+  bool completions_are_due() const override { return writer_->has_large_group_pending(); }
+  void on_group(GroupObserver watch) override { writer_->on_group(std::move(watch)); }
+  Health health() const override { return health_.health(); }
+  Stats stats() const override {
+    const GroupWriter::Counts writes = writer_->counts();
+    Stats stats;
+    stats.groups_total = writes.groups;
+    stats.operations_total = writes.operations;
+    stats.failed_groups_total = writes.failed_groups;
+    stats.commit_seconds_max = writes.commit_seconds_max;
+    stats.disk_free_bytes = free_bytes(options_.data_dir);
+    stats.queue_depth = writer_->depth();
+    return stats;
+  }
+  void close() override {
+    if (writer_) writer_->close(health_.failing() ? std::chrono::milliseconds(0) : kCloseTimeout);
+    watch_ = {};
+    readers_.close();
+  }
+
+ private:
+  // While writes fail, one is tried every second: it notices when the server is back.
+  void watch(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(mutex);
+    while (!stopped.wait_for(lock, stop, kWatchEvery, [] { return false; }) && !stop.stop_requested()) {
+      const std::int64_t free = free_bytes(options_.data_dir);
+      health_.set_disk(free >= 0 && free < options_.disk_free_min_bytes,
+                       std::to_string(free) + " bytes are free in " + options_.data_dir);
+      if (health_.failing() && writer_->depth() == 0) writer_->try_write();
+    }
+  }
+
+  const Options options_;
+  PostgresClock server_clock_;
+  const base::Clock& clock_;
+  HealthState health_;
+  PostgresGate gate_;
+  std::unique_ptr<Blobs> blobs_;
+  ReaderPool readers_;
+  PostgresDb db_;
+  std::optional<GroupWriter> writer_;
+  std::jthread watch_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options, const base::Clock& clock,
+                                                         StoreTime time) {
+  auto dir = open_data_dir(options.data_dir);
+  if (!dir) return dir.error();
+  auto blobs = open_file_blobs(dir->blobs, options.disk_free_min_bytes);
+  if (!blobs) return blobs.error();
+  try {
+    auto store = std::make_unique<PostgresStore>(std::move(options), clock, time, std::move(*blobs));
+    if (auto prepared = store->prepare(); !prepared) return prepared.error();
+    return std::unique_ptr<Store>(std::move(store));
+  } catch (const DbError& e) {
+    return server_refused(e.message);
+  }
+}
+
+}  // namespace millrace::storage
