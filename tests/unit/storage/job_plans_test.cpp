@@ -306,6 +306,10 @@ const std::set<std::string> kShort = {"SCAN jobs USING COVERING INDEX jobs_runni
                                       "SCAN machines USING INDEX machines_astray",
                                       "SCAN machines USING INDEX machines_drowsy",
                                       "SCAN CONSTANT ROW",
+                                      "SCAN one",        // a subquery without a table
+                                      "SCAN published",  // subqueries with a limit
+                                      "SCAN counted",
+                                      "SCAN newest",
                                       "SCAN blobs USING COVERING INDEX blobs_unreferenced",
                                       "SCAN blobs USING INDEX blobs_unreferenced"};
 
