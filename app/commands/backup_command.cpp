@@ -12,6 +12,10 @@ namespace millrace::app {
 int backup(const std::string& folder, const Flags& flags) {
   return with_store(flags, [&](OpenedStore& opened) {
     const storage::Store::Options& options = opened.store->options();
+    if (!options.url.empty())
+      return fail(
+          "the jobs are in PostgreSQL (store.url): back up that database with its own tools, and this "
+          "folder's blobs after it");
     const std::string& data = options.data_dir;
     const auto copied = storage::copy_data_dir(data, folder, options.disk_free_min_bytes);
     if (!copied) return fail(copied.error().message);

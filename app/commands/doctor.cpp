@@ -28,6 +28,7 @@
 #include "platform/process/jail.h"
 #include "storage/admin/inspection.h"
 #include "storage/data_dir.h"
+#include "storage/postgres/store.h"
 
 namespace millrace::app {
 namespace {
@@ -128,8 +129,23 @@ void report_store(const Settings& settings, const storage::StoreInspection& foun
       : report.warn("store", schema_text(found), "The next start of `millrace` upgrades it.");
 }
 
+void check_postgres(const Settings& settings, Report& report) {
+  const auto found = storage::inspect_postgres(settings.store_url);
+  if (!found) return report.fail("store", found.error().message, "Correct store.url or the server.");
+  const std::string text =
+      "PostgreSQL " + found->server_version + ", schema " + std::to_string(found->schema);
+  if (found->schema > found->newest_schema)
+    return report.fail("store", text + ", this millrace has " + std::to_string(found->newest_schema),
+                       "Run the newer millrace.");
+  found->has_synchronous_standby
+      ? report.ok("store", text + ", with a synchronous standby")
+      : report.warn("store", text + ": no synchronous standby",
+                    "If the server's disk is lost, accepted jobs are lost with it; set up a standby.");
+}
+
 // Changes nothing.
 void check_store(const Settings& settings, Report& report) {
+  if (!settings.store_url.empty()) return check_postgres(settings, report);
   if (!holds_store(settings.data_dir)) {
     return report.warn("store", settings.data_dir + ": there is no store yet",
                        "`millrace serve` creates it; --data sets another directory.");

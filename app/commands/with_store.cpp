@@ -17,6 +17,7 @@ namespace {
 base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings, Secrets secrets) {
   auto opened = std::make_unique<OpenedStore>();
   storage::Store::Options options;
+  options.url = settings.store_url;
   options.data_dir = settings.data_dir;
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
   options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
@@ -66,7 +67,7 @@ int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act, 
   const LoadedSettings loaded = load_settings(flags);
   if (const int code = print_mistakes(loaded); code != cli::kOk) return code;
   const std::string& folder = loaded.settings->data_dir;
-  if (!holds_store(folder)) {
+  if (loaded.settings->store_url.empty() && !holds_store(folder)) {
     return usage(folder +
                  " is not a data directory: it has no store yet. --data names the directory of a gateway "
                  "that exists; `" +

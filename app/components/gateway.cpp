@@ -37,6 +37,7 @@ constexpr std::chrono::seconds kIdleWithoutBus{1};
 
 storage::Store::Options store_options(const Settings& settings) {
   storage::Store::Options options;
+  options.url = settings.store_url;
   options.data_dir = settings.data_dir;
   options.outbox = !settings.kafka_brokers.empty();
   options.queue_max = static_cast<std::size_t>(settings.store_queue_max);

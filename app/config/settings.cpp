@@ -280,6 +280,11 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.fetch_allow_hosts = config.list("fetch.allow_hosts");
   s.log_format = log_format(config);
   s.log_level = level_named(config.text("log.level"));
+  s.store_url = config.text("store.url");
+  if (!s.store_url.empty() && !s.store_url.starts_with("postgresql://") &&
+      !s.store_url.starts_with("postgres://")) {
+    mistakes.push_back({config.origin("store.url"), "store.url: must begin with postgresql://"});
+  }
   s.wal_max_bytes = config.bytes("store.wal_max");
   s.disk_free_min_bytes = config.bytes("store.disk_free_min");
   s.store_queue_max = static_cast<int>(config.integer("store.queue_max"));

@@ -41,6 +41,7 @@ struct Settings {
   std::vector<std::string> fetch_allow_hosts;
   base::LogFormat log_format = base::LogFormat::kJson;
   base::LogLevel log_level = base::LogLevel::kInfo;
+  std::string store_url;  // of PostgreSQL; empty: SQLite in data_dir
   std::int64_t wal_max_bytes = 0, disk_free_min_bytes = 0;
   int store_queue_max = 0;
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};

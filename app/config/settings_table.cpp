@@ -54,6 +54,10 @@ constexpr std::array kTable = {
                   .help = "Lowest level that is logged",
                   .flag_alias = "log-level",
                   .choices = "debug|info|warn|error"},
+    base::Setting{
+        .path = "store.url",
+        .help = "PostgreSQL database (postgresql://…) that holds the jobs instead of SQLite in `data`",
+        .secret = true},
     base::Setting{.path = "store.wal_max",
                   .type = SettingType::kBytes,
                   .default_text = "64MiB",

@@ -6,7 +6,6 @@
 #include "platform/base/log.h"
 
 namespace millrace::storage {
-namespace {
 
 int schema_version(Db& db) {
   auto table = db.prepare("SELECT to_regclass('schema_version') IS NOT NULL");
@@ -15,6 +14,8 @@ int schema_version(Db& db) {
   auto row = db.prepare("SELECT version FROM schema_version");
   return row.step() ? static_cast<int>(row.integer(0)) : 0;
 }
+
+namespace {
 
 std::string other_tables(Db& db) {
   auto s = db.prepare(

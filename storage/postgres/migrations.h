@@ -11,6 +11,9 @@ namespace millrace::storage {
 // this number; from then on each migration of SQLite has one of the same number here.
 std::span<const Migration> postgres_migrations();
 
+// 0: the database has no schema of Millrace.
+int schema_version(Db& db);
+
 // Brings the schema to the last of `steps`, in one transaction; creates it in an empty schema. Any number of
 // processes may call this at once. Refuses a newer schema, and tables of other programs. Throws DbError.
 base::Status migrate_postgres(PostgresDb& db, std::span<const Migration> steps);

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 
 #include "platform/base/clock.h"
 #include "platform/base/result.h"
@@ -17,5 +18,16 @@ enum class StoreTime {
 // The error says what to do.
 base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options, const base::Clock& clock,
                                                          StoreTime time);
+
+struct PostgresInspection {
+  std::string server_version;
+  int schema = 0;  // 0: none yet
+  int newest_schema = 0;
+  bool has_synchronous_standby = false;
+};
+
+// Looks at a database without changing it. The error says what is wrong: it cannot be reached, or its server
+// could lose accepted jobs.
+base::Result<PostgresInspection> inspect_postgres(const std::string& url);
 
 }  // namespace millrace::storage
