@@ -27,13 +27,18 @@ constexpr std::chrono::seconds kWatchEvery{1};
 // Writers take turns by the lock that each transaction holds, so the gate is always open.
 class PostgresGate final : public WriteGate {
  public:
+  explicit PostgresGate(PostgresDb& db) : db_(db) {}
   bool acquire() override { return !interrupted_; }
   void release() override {}
   void group_done() override {}
-  void interrupt() override { interrupted_ = true; }
+  void interrupt() override {
+    interrupted_ = true;
+    db_.stop_waiting();
+  }
   std::string failure_cause(const DbError& e) const override { return "store.url: " + e.message; }
 
  private:
+  PostgresDb& db_;
   std::atomic<bool> interrupted_{false};
 };
 
@@ -72,13 +77,15 @@ class PostgresStore final : public Store {
         clock_(time == StoreTime::kServer ? static_cast<const base::Clock&>(server_clock_) : host_clock),
         blobs_(std::move(blobs)),
         readers_(reader_connections(options_)),
-        db_(options_.url, [this](base::WallTime now) { server_clock_.set(now); }) {}
+        db_(options_.url, [this](base::WallTime now) { server_clock_.set(now); }),
+        gate_(db_) {}
   ~PostgresStore() override { close(); }
 
   // Before anything else: checks the server, and brings the schema up to date.
   base::Status prepare() {
     if (auto durable = check_durability(db_); !durable) return durable;
     if (auto migrated = migrate_postgres(db_, postgres_migrations()); !migrated) return migrated;
+    db_.execute("DELETE FROM writers WHERE at < now() - interval '7 days'");
     writer_.emplace(GroupWriter::Options{.queue_max = options_.queue_max,
                                          .limits = {.bounds = {options_.group_operations_max,
                                                                options_.group_payload_bytes_max},
@@ -139,10 +146,10 @@ class PostgresStore final : public Store {
   PostgresClock server_clock_;
   const base::Clock& clock_;
   HealthState health_;
-  PostgresGate gate_;
   std::unique_ptr<Blobs> blobs_;
   ReaderPool readers_;
   PostgresDb db_;
+  PostgresGate gate_;
   std::optional<GroupWriter> writer_;
   std::jthread watch_;
 };

@@ -7,6 +7,7 @@
 
 #include "platform/base/crypto.h"
 #include "storage/data_dir.h"
+#include "storage/db/process_end.h"
 #include "storage/sqlite/errors.h"
 #include "storage/sqlite/vfs.h"
 
