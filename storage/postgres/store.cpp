@@ -21,7 +21,6 @@
 namespace millrace::storage {
 namespace {
 
-constexpr std::chrono::milliseconds kCloseTimeout{5'000};
 constexpr std::chrono::seconds kWatchEvery{1};
 
 // Writers take turns by the lock that each transaction holds, so the gate is always open.
@@ -62,7 +61,7 @@ base::Status check_durability(Db& db) {
   return {};
 }
 
-std::vector<std::unique_ptr<Db>> reader_connections(const Store::Options& options) {
+std::vector<std::unique_ptr<Db>> postgres_readers(const Store::Options& options) {
   std::vector<std::unique_ptr<Db>> all;
   for (int i = 0; i < options.readers; ++i) all.push_back(std::make_unique<PostgresDb>(options.url));
   return all;
@@ -76,7 +75,7 @@ class PostgresStore final : public Store {
         server_clock_(host_clock),
         clock_(time == StoreTime::kServer ? static_cast<const base::Clock&>(server_clock_) : host_clock),
         blobs_(std::move(blobs)),
-        readers_(reader_connections(options_)),
+        readers_(postgres_readers(options_)),
         db_(options_.url, [this](base::WallTime now) { server_clock_.set(now); }),
         gate_(db_) {}
   ~PostgresStore() override { close(); }
@@ -123,7 +122,8 @@ class PostgresStore final : public Store {
     return stats;
   }
   void close() override {
-    if (writer_) writer_->close(health_.failing() ? std::chrono::milliseconds(0) : kCloseTimeout);
+    if (writer_)
+      writer_->close(health_.failing() ? std::chrono::milliseconds(0) : GroupWriter::kCloseTimeout);
     watch_ = {};
     readers_.close();
   }

@@ -105,6 +105,9 @@ class CommitGroup {
 // while this process waits for it join the group, and can still be withdrawn.
 class GroupWriter final : public Writer {
  public:
+  // How long a store that closes waits for its turn before it refuses the queued operations.
+  static constexpr std::chrono::milliseconds kCloseTimeout{5'000};
+
   struct Options {
     std::size_t queue_max = 0;
     CommitGroup::Limits limits;

@@ -101,7 +101,8 @@ TEST_P(Engine, AStatementTakesNothingAndValuesInTurn) {
 }
 
 TEST_P(Engine, SumsOfLargeNumbersAreExact) {
-  for (const std::int64_t n : {4'000'000'000'000'000'003, -1, 100'000'000, 20'000})
+  for (const std::int64_t n : {std::int64_t{4'000'000'000'000'000'003}, std::int64_t{-1},
+                               std::int64_t{100'000'000}, std::int64_t{20'000}})
     db().prepare("INSERT INTO t (n) VALUES (?1)").bind(n).run();
   auto s = db().prepare("SELECT sum(n), -sum(n), sum(n) - sum(n) FROM t");
   ASSERT_TRUE(s.step());
