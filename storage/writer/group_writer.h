@@ -55,6 +55,7 @@ class CommitGroup {
     OperationQueue& queue;
     ClockMonitor& clocks;
     StoreClock& store_clock;
+    const HealthState& health;
     const base::Clock& clock;
     std::string boot_id;
     Limits limits;
