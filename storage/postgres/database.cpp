@@ -69,12 +69,6 @@ bool is_storable(std::string_view text) {
   return text.find('\0') == std::string_view::npos && base::is_utf8(text);
 }
 
-std::string storable(std::string_view text) {
-  std::string out;
-  for (const char c : schemas::repair_utf8(text)) c == '\0' ? out.append("\xEF\xBF\xBD") : out.append(1, c);
-  return out;
-}
-
 template <class T>
 T big_endian(const char* bytes) {
   T value;
@@ -97,6 +91,13 @@ std::int64_t whole_number(const char* bytes) {
 }
 
 }  // namespace
+
+std::string postgres_text(std::string_view text) {
+  if (is_storable(text)) return std::string(text);
+  std::string out;
+  for (const char c : schemas::repair_utf8(text)) c == '\0' ? out.append("\xEF\xBF\xBD") : out.append(1, c);
+  return out;
+}
 
 // The result of a statement. Throws the error that it is.
 class PostgresDb::Result {
@@ -141,7 +142,7 @@ class PostgresStatement final : public PreparedStatement {
   void bind(int parameter, std::nullptr_t) override { at(parameter) = {}; }
   void bind(int parameter, std::string_view text) override {
     if (is_storable(text)) return set(parameter, kText, text);
-    set(parameter, kText, storable(text));
+    set(parameter, kText, postgres_text(text));
   }
   void bind(int parameter, const BlobView& view) override { set(parameter, kBytea, view.bytes); }
 

@@ -14,11 +14,14 @@ struct pg_conn;
 
 namespace millrace::storage {
 
+// `text` as PostgreSQL can store it: NUL and invalid UTF-8 become U+FFFD.
+std::string postgres_text(std::string_view text);
+
 // A connection to PostgreSQL. The texts of the role classes are translated (translate.h); a statement is
-// prepared at its first run on a connection. PostgreSQL's text has neither NUL nor invalid UTF-8; each of
-// them is stored as U+FFFD. After a lost connection, the next begin_write or begin_read connects again.
-// Transactions are READ COMMITTED. A writing one holds an advisory lock of the schema from its beginning to
-// its end, so that all writers of a store write in turn, as on SQLite.
+// prepared at its first run on a connection. Text is stored as postgres_text. After a lost connection, the
+// next begin_write or begin_read connects again. Transactions are READ COMMITTED. A writing one holds an
+// advisory lock of the schema from its beginning to its end, so that all writers of a store write in turn, as
+// on SQLite.
 class PostgresDb final : public Db {
  public:
   // Gets the server's clock at the beginning of each writing transaction, when its lock is held.
@@ -36,12 +39,12 @@ class PostgresDb final : public Db {
   void begin_read(std::chrono::steady_clock::time_point end) override;
   void end_read() noexcept override;
   void script(std::string_view sql) override;
+  std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
   std::int64_t changes() const override { return changes_; }
 
  private:
   friend class PostgresStatement;
   class Result;
-  std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
   void connect();
   Result begin(const char* sql);
   Result run(const char* sql);

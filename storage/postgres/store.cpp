@@ -156,6 +156,17 @@ class PostgresStore final : public Store {
 
 }  // namespace
 
+base::Result<int> create_postgres_schema(const std::string& url) {
+  try {
+    PostgresDb db(url);
+    if (auto durable = check_durability(db); !durable) return durable.error();
+    if (auto migrated = migrate_postgres(db, postgres_migrations()); !migrated) return migrated.error();
+    return schema_version(db);
+  } catch (const DbError& e) {
+    return server_refused(e.message);
+  }
+}
+
 base::Result<PostgresInspection> inspect_postgres(const std::string& url) {
   try {
     PostgresDb db(url);
