@@ -253,6 +253,13 @@ void compare(const base::Config& config, const Settings& s, std::vector<base::Co
     refuse("store.disk_free_min", "smaller than store.wal_max: running jobs need that space to end");
 }
 
+std::string store_url(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
+  std::string url = config.text("store.url");
+  if (!url.empty() && !url.starts_with("postgresql://") && !url.starts_with("postgres://"))
+    mistakes.push_back({config.origin("store.url"), "store.url: must begin with postgresql://"});
+  return url;
+}
+
 Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
   Settings s;
   s.data_dir = config.is_set("data") ? config.text("data") : default_data_dir();
@@ -280,11 +287,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.fetch_allow_hosts = config.list("fetch.allow_hosts");
   s.log_format = log_format(config);
   s.log_level = level_named(config.text("log.level"));
-  s.store_url = config.text("store.url");
-  if (!s.store_url.empty() && !s.store_url.starts_with("postgresql://") &&
-      !s.store_url.starts_with("postgres://")) {
-    mistakes.push_back({config.origin("store.url"), "store.url: must begin with postgresql://"});
-  }
+  s.store_url = store_url(config, mistakes);
   s.wal_max_bytes = config.bytes("store.wal_max");
   s.disk_free_min_bytes = config.bytes("store.disk_free_min");
   s.store_queue_max = static_cast<int>(config.integer("store.queue_max"));

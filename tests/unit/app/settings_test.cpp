@@ -226,7 +226,7 @@ TEST_F(SettingsTable, AFlagOverridesTheEnvironmentWhichOverridesTheFile) {
     const std::string yaml = in_file(setting, in_yaml);
     const auto check = [&](const LoadedSettings& loaded, const std::string& value,
                            const std::string& origin) {
-      EXPECT_EQ(value_of(loaded.config, setting), value) << setting.path;
+      EXPECT_EQ(value_of(loaded.config, setting), setting.secret ? "****" : value) << setting.path;
       EXPECT_THAT(loaded.config.origin(setting.path), testing::EndsWith(origin)) << setting.path;
     };
     check(load({}, yaml), in_yaml, "given.yaml:1");
@@ -234,6 +234,14 @@ TEST_F(SettingsTable, AFlagOverridesTheEnvironmentWhichOverridesTheFile) {
     check(load({}, yaml), in_environment, base::env_name(setting));
     check(load({{base::flag_name(setting), in_flag}}, yaml), in_flag, "--" + base::flag_name(setting));
   }
+}
+
+TEST_F(SettingsTable, AFlagGivesTheValueOfASecretSettingWhichIsNotShown) {
+  const LoadedSettings loaded = load({{"store.url", "postgresql://me:hidden@host/db"}});
+  ASSERT_TRUE(loaded.settings) << mistakes_of(loaded);
+  EXPECT_EQ(loaded.settings->store_url, "postgresql://me:hidden@host/db");
+  for (const auto& line : loaded.config.effective())
+    EXPECT_THAT(line.value, testing::Not(HasSubstr("hidden")));
 }
 
 TEST_F(SettingsTable, NoTwoSettingsShareAFlagOrAVariable) {
