@@ -58,12 +58,14 @@ TEST(AudioWire, RequestsForAModelSurviveTheRoundTrip) {
   EXPECT_EQ(back->piece_ms_max, kModelPieceMsMax);
   request.kind = Request::Kind::kTranscribe;
   request.with_model = true;
-  request.options = {"de", true};
+  request.options = {"de", true, SpeakerTask::kOneVoice};
   back = decode_request(encode(request));
   ASSERT_TRUE(back);
   EXPECT_TRUE(back->with_model);
   EXPECT_EQ(back->options, request.options);
-  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":8})"));
+  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":9})"));
+  EXPECT_FALSE(decode_request(R"({"op":"transcribe","pieces":[],"with_model":true,"language":"",)"
+                              R"("translate":false,"speakers":3})"));
   EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":-1})"));
 }
 
