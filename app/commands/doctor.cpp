@@ -232,6 +232,20 @@ void check_voices(const Settings& settings, engines::EnginePool& children, Repor
   }
 }
 
+// Needs PocketSphinx alone, which is always there.
+void check_speaker_models(const Settings& settings, const SpeechModels& models, engines::EnginePool& children,
+                          const std::string& sentence, Report& report) {
+  if (settings.speaker_files.empty()) return;
+  auto how = models.find(std::string(schemas::kSphinxModel), true);
+  if (how) how->options.speakers = engines::SpeakerTask::kTellApart;
+  const base::Status found =
+      how ? check_transcription(children, sentence, {*how, false}) : base::Status(how.error());
+  found ? report.ok("stt", "stt.speakers finds the voice of a sentence")
+        : report.fail("stt", "stt.speakers: " + found.error().message,
+                      "Correct stt.speakers or its files; `millrace models pull speakers` fetches them "
+                      "(docs/audio.md).");
+}
+
 // Speaks a sentence, and transcribes it with each local model.
 void check_speech(const Settings& settings, engines::EnginePool& children, Report& report) {
   const auto sentence = speak_sentence(children);
@@ -254,6 +268,7 @@ void check_speech(const Settings& settings, engines::EnginePool& children, Repor
               : base::Status(model.error());
     report_transcription(each.name, transcribed, report);
   }
+  check_speaker_models(settings, models, children, *sentence, report);
 }
 
 void check_engine(const Settings& settings, Report& report) {
