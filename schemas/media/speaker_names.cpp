@@ -27,6 +27,8 @@ Direction direction_of(Direction embedding) {
   return embedding;
 }
 
+constexpr double kVoiceSecondsMin = 0.1;  // a voice of less counts as much
+
 // A voice of the recording and the person who speaks.
 struct HeardVoice {
   Direction direction;
@@ -43,7 +45,7 @@ class VoiceGroups {
     for (std::size_t a = 0; a < size_; ++a) {
       for (std::size_t b = 0; b < size_; ++b)
         similarities_[a * size_ + b] = dot(voices[a]->direction, voices[b]->direction);
-      groups_.push_back({{a}, std::max(voices[a]->seconds, kSecondsMin), a});
+      groups_.push_back({{a}, std::max(voices[a]->seconds, kVoiceSecondsMin), a});
     }
     for (std::size_t a = 0; a < size_; ++a) find_nearest(a);
   }
@@ -58,7 +60,6 @@ class VoiceGroups {
   }
 
  private:
-  static constexpr double kSecondsMin = 0.1;
   struct Group {
     std::vector<std::size_t> members;  // empty: it has joined another group
     double seconds = 0;
@@ -127,38 +128,46 @@ class Persons {
                   long_voices.end());
     long_voices.resize(compared);
     for (const auto& group : VoiceGroups(long_voices).joined(kSameSpeakerSimilarity)) {
-      sums_.emplace_back(long_voices[group.front()]->direction.size());
-      for (const std::size_t member : group) add(*long_voices[member], sums_.size() - 1);
+      persons_.push_back({Direction(long_voices[group.front()]->direction.size())});
+      for (const std::size_t member : group) add(*long_voices[member], persons_.size() - 1);
     }
     for (HeardVoice* each : others) join_nearest(*each);
   }
 
-  std::size_t count() const { return sums_.size(); }
-  Direction direction(std::size_t person) const { return direction_of(sums_[person]); }
+  Direction direction(std::size_t person) const { return direction_of(persons_[person].sum); }
 
  private:
-  void add(HeardVoice& voice, std::size_t person) {
-    voice.person = person;
-    Direction& sum = sums_[person];
-    for (std::size_t at = 0; at < sum.size(); ++at)
-      sum[at] += voice.direction[at] * static_cast<float>(voice.seconds);
+  struct Person {
+    Direction sum;
+    float length = 0;  // of `sum`
+  };
+
+  void add(HeardVoice& voice, std::size_t number) {
+    voice.person = number;
+    Person& person = persons_[number];
+    for (std::size_t at = 0; at < person.sum.size(); ++at)
+      person.sum[at] += voice.direction[at] * static_cast<float>(std::max(voice.seconds, kVoiceSecondsMin));
+    person.length = std::sqrt(dot(person.sum, person.sum));
+  }
+
+  static float similarity(const Person& person, const HeardVoice& voice) {
+    return person.length > 0 ? std::max(-1.0F, dot(person.sum, voice.direction) / person.length) : -1;
   }
 
   void join_nearest(HeardVoice& voice) {
     std::optional<std::size_t> nearest;
-    auto most = static_cast<float>(kShortVoiceSimilarity);
-    for (std::size_t person = 0; person < sums_.size(); ++person) {
-      const Direction mean = direction(person);
-      const float similarity = mean.empty() ? -1 : dot(mean, voice.direction);
-      if (similarity < most) continue;
-      most = similarity;
-      nearest = person;
+    auto most = static_cast<float>(persons_.size() < kSpeakersMax ? kShortVoiceSimilarity : -1);
+    for (std::size_t number = 0; number < persons_.size(); ++number) {
+      const float similar = similarity(persons_[number], voice);
+      if (similar < most) continue;
+      most = similar;
+      nearest = number;
     }
-    if (!nearest) sums_.emplace_back(voice.direction.size());
-    add(voice, nearest.value_or(sums_.size() - 1));
+    if (!nearest) persons_.push_back({Direction(voice.direction.size())});
+    add(voice, nearest.value_or(persons_.size() - 1));
   }
 
-  std::vector<Direction> sums_;
+  std::vector<Person> persons_;
 };
 
 std::string label_of(std::size_t number) {
@@ -190,7 +199,7 @@ class Names {
  private:
   std::string known_name(const Direction& direction) const {
     std::string name;
-    auto most = static_cast<float>(kSameSpeakerSimilarity);
+    auto most = static_cast<float>(kKnownSpeakerSimilarity);
     for (const auto& [each, voice] : known_) {
       if (voice.size() != direction.size() || dot(voice, direction) < most) continue;
       most = dot(voice, direction);

@@ -1,33 +1,39 @@
 """Speakers of a recording, told apart by the local engine with real models (tests/support/speaker_models.py)."""
 
 import base64
+import hashlib
+import http.server
 import json
 import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
-from dialogues import READER, dialogue, right_share, sound_of
+from dialogues import PLAYER, READER, dialogue, right_share, sound_of
 from millrace import BUILD, Gateway, eventually
 from recordings import as_mp3, clip, silence, submit, transcribe, wav
+from sounds import decoded
 from speaker_models import make_speaker_models
 
 ENGINE = next((folder for folder in (BUILD / "speech", BUILD.parent / "speech") if folder.exists()), None)
 pytestmark = pytest.mark.skipif(ENGINE is None, reason="the speech engine is not fetched: scripts/setup run")
 MODEL = "millrace/moonshine-en"
-RIGHT_AT_LEAST = 0.9
+RIGHT_AT_LEAST, RIGHT_ON_A_LINE = 0.9, 0.8
 QUESTION, ANSWER = "Where did you leave the keys of the old mill this morning?", "They are on the table beside the window, under my hat."
 SHORT = [("slt", QUESTION), ("rms", ANSWER), ("slt", "I looked there twice and found nothing at all."), ("rms", "Then the miller must have taken them with him.")]
 LONG = [
     *SHORT,
     (READER, 0),
     ("slt", "That was read by somebody whom neither of us has ever met."),
+    (PLAYER, 5),
     (READER, 3),
     ("rms", "He reads very well, and I would like to hear more of it."),
     ("slt", "The next chapter will be read to us on Monday evening."),
     (READER, 2),
+    (PLAYER, 5),
     ("rms", "I shall be there in time, if the train is not late again."),
 ]
 
@@ -107,9 +113,18 @@ def test_labels_are_the_same_in_all_ranges(gateway, long):
     assert gateway.client.wait_terminal(job, within_s=180)["status"] == "succeeded"
     assert gateway.client.job(job)["progress"]["total"] > 2
     answer = gateway.client.get(f"/v1/jobs/{job}/result").json()
-    assert speakers(answer) == {"A", "B", "C"}, answer["segments"]
+    assert speakers(answer) == {"A", "B", "C", "D"}, answer["segments"]
     assert right_share(answer["segments"], turns) >= RIGHT_AT_LEAST, answer["segments"]
     assert "A: " in gateway.client.get(f"/v1/jobs/{job}/result?format=srt").body.decode()
+
+
+def test_voices_on_a_telephone_line(gateway, long):
+    sound, turns = long
+    line = ["-af", "highpass=300,lowpass=3400", "-ar", "8000", "-c:a", "libgsm_ms", "-f", "wav"]
+    encode = ["ffmpeg", "-v", "error", "-i", "-", *line, "-"]
+    gsm = subprocess.run(encode, input=sound, capture_output=True, timeout=60, check=True).stdout
+    answer = diarized(gateway, wav(decoded(gsm)), model="millrace/sphinx-en")
+    assert right_share(answer["segments"], turns) >= RIGHT_ON_A_LINE, answer["segments"]
 
 
 def test_a_stream_ends_with_the_speakers(gateway, short):
@@ -128,8 +143,8 @@ def test_known_speakers_have_their_names(gateway, long):
     references = {"Ann": sound_of(gateway, "slt", ANSWER), "the reader": sound_of(gateway, READER, 0)}
     uris = [data_uri(wav(references["Ann"])), data_uri(as_mp3(wav(references["the reader"])), "mp3")]
     answer = diarized(gateway, sound, **{"known_speaker_names[]": list(references), "known_speaker_references[]": uris})
-    assert speakers(answer) == {"Ann", "the reader", "A"}, answer["segments"]
-    names = {"slt": "Ann", READER: "the reader", "rms": "A"}
+    assert speakers(answer) == {"Ann", "the reader", "A", "B"}, answer["segments"]
+    names = {"slt": "Ann", READER: "the reader", "rms": "A", PLAYER: "B"}
     assert right_share(answer["segments"], turns, names) >= RIGHT_AT_LEAST, answer["segments"]
 
 
@@ -160,6 +175,40 @@ def test_silence_has_no_speakers_and_other_formats_have_none(gateway, short):
     assert diarized(gateway, silence(4))["segments"] == []
     verbose = transcribe(gateway, short[0], model=MODEL, response_format="verbose_json").json()
     assert all("speaker" not in segment for segment in verbose["segments"])
+
+
+def test_the_files_are_pulled_and_the_printed_setting_is_valid(models, tmp_path):
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args):
+            super().__init__(*args, directory=str(models))
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        files = [
+            {
+                "name": name,
+                "url": f"http://127.0.0.1:{server.server_port}/{name}",
+                "size": (models / name).stat().st_size,
+                "sha256": hashlib.sha256((models / name).read_bytes()).hexdigest(),
+            }
+            for name in ("segmentation.onnx", "embedding.onnx")
+        ]
+        row = {"name": "voices", "family": "speakers", "licence": "MIT", "files": files}
+        (tmp_path / "catalogue.json").write_text(json.dumps({"models": [row]}))
+        command = [BUILD / "millrace", "models", "pull", "voices", "--catalogue", tmp_path / "catalogue.json", "--to", tmp_path / "voices"]
+        pulled = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        server.shutdown()
+    assert pulled.returncode == 0, pulled.stderr
+    (tmp_path / "millrace.yaml").write_text(pulled.stdout)
+    command = [BUILD / "millrace", "config", "check", "--config", tmp_path / "millrace.yaml"]
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert checked.returncode == 0 and str(tmp_path / "voices" / "embedding.onnx") in checked.stdout, checked.stdout + checked.stderr
+    (tmp_path / "voices" / "embedding.onnx").unlink()
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "embedding.onnx is missing" in checked.stdout + checked.stderr
 
 
 def test_the_doctor_tries_the_models(gateway):

@@ -1,18 +1,22 @@
-"""Dialogues of Flite's voices and of a real speaker, and how many seconds of a transcript have the right speaker."""
+"""Dialogues of Flite's voices and of real speakers, and how many seconds of a transcript have the right speaker."""
 
 import collections
 
-from recordings import RATE, clip, wav
+from recordings import CLIPS, RATE, clip, wav
 from sounds import decoded
 
 PAUSE = bytes(2 * RATE * 6 // 10)
-READER = "reader"  # the real speaker
+# Real speakers: the one of the clips, and one who names playing cards.
+READER, PLAYER = "reader", "player"
+CARDS = CLIPS.parent / "cards"
 
 
 def sound_of(gateway, voice, text):
-    """Samples of 16 kHz. The reader says the clip of that number."""
+    """Samples of 16 kHz. Real speakers say the recording of that number."""
     if voice == READER:
         return decoded(clip(text))
+    if voice == PLAYER:
+        return decoded((CARDS / f"{text:03}.wav").read_bytes())
     reply = gateway.client.post("/v1/audio/speech", {"model": "millrace/flite", "voice": voice, "input": text, "response_format": "wav"})
     assert reply.status == 200, reply.body[:300]
     return decoded(reply.body)

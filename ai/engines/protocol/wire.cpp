@@ -148,9 +148,16 @@ SpeechTask speech_of(const json& value) {
           value.at("is_english").get<bool>()};
 }
 
+bool has_few_voices(const schemas::TranscriptPiece& piece) {
+  return piece.voices.size() <= kPieceVoicesMax &&
+         std::ranges::all_of(piece.voices, [](const schemas::Voice& voice) {
+           return voice.embedding.size() <= kVoiceDimensionsMax;
+         });
+}
+
 PieceOutcome piece_outcome_of(const json& value) {
   auto piece = schemas::piece_from_json(value.at("outcome").get<std::string>());
-  if (!piece) throw std::invalid_argument("piece");
+  if (!piece || !has_few_voices(*piece)) throw std::invalid_argument("piece");
   if (piece->error) piece->error->details = value.value("details", "");
   return {value.at("index").get<int>(), std::move(*piece)};
 }

@@ -69,6 +69,19 @@ TEST(AudioWire, RequestsForAModelSurviveTheRoundTrip) {
   EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":-1})"));
 }
 
+TEST(AudioWire, APieceWithTooManyVoicesIsNotAccepted) {
+  const auto is_accepted = [](std::size_t voices, std::size_t dimensions) {
+    Event event;
+    event.kind = Event::Kind::kPiece;
+    event.piece.piece.voices.resize(voices, {std::vector<float>(dimensions, 0.5F), 1});
+    return decode_event(encode(event)).has_value();
+  };
+  EXPECT_TRUE(is_accepted(kPieceVoicesMax, 4));
+  EXPECT_FALSE(is_accepted(kPieceVoicesMax + 1, 4));
+  EXPECT_TRUE(is_accepted(1, kVoiceDimensionsMax));
+  EXPECT_FALSE(is_accepted(1, kVoiceDimensionsMax + 1));
+}
+
 TEST(AudioWire, TranscriptsSurviveTheRoundTrip) {
   Event event;
   event.kind = Event::Kind::kPiece;

@@ -1,6 +1,7 @@
 #include "schemas/media/speaker_names.h"
 
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -64,13 +65,13 @@ TEST(SpeakerNames, VoicesThatAreNotSimilarEnoughAreTwoPersons) {
 
 TEST(SpeakerNames, AChainOfVoicesIsNotOnePerson) {
   // Neighbours are similar; the mean over all pairs is not.
-  EXPECT_EQ(speakers_of({piece_with({{0}, {50}, {100}, {150}})}), "A A B B");
+  EXPECT_EQ(speakers_of({piece_with({{0}, {45}, {95}, {140}})}), "A A B B");
 }
 
 TEST(SpeakerNames, LongSpeechCountsMoreThanShort) {
   // The third is similar to what the first person says in 3 s, but not to what he says in a minute.
-  EXPECT_EQ(speakers_of({piece_with({{0, 60}, {30, 3}, {70, 5}})}), "A A B");
-  EXPECT_EQ(speakers_of({piece_with({{0, 5}, {30, 5}, {70, 5}})}), "A A A");
+  EXPECT_EQ(speakers_of({piece_with({{0, 60}, {30, 3}, {60, 5}})}), "A A B");
+  EXPECT_EQ(speakers_of({piece_with({{0, 5}, {30, 5}, {60, 5}})}), "A A A");
 }
 
 TEST(SpeakerNames, AShortSoundJoinsASpeakerThatIsRoughlySimilar) {
@@ -83,6 +84,12 @@ TEST(SpeakerNames, AShortSoundJoinsASpeakerThatIsRoughlySimilar) {
 TEST(SpeakerNames, KnownSpeakersHaveTheirNames) {
   const std::vector<KnownSpeaker> known{{"Ann", at(90)}, {"Bob", at(200)}};
   EXPECT_EQ(speakers_of({piece_with({{0}, {100}}), piece_with({{2}, {85}})}, known), "A Ann A Ann");
+}
+
+TEST(SpeakerNames, AKnownSpeakerMayBeRecordedInAnotherWay) {
+  const double degrees =
+      std::acos((kKnownSpeakerSimilarity + kSameSpeakerSimilarity) / 2) * 180 / std::acos(-1.0);
+  EXPECT_EQ(speakers_of({piece_with({{0}, {180}})}, {{"Ann", at(degrees)}}), "Ann A");
 }
 
 TEST(SpeakerNames, ALabelThatIsAKnownNameIsNotGivenToAnother) {
@@ -123,6 +130,23 @@ TEST(SpeakerNames, MoreVoicesThanAreComparedJoinTheNearestSpeaker) {
   name_speakers(pieces, {});
   EXPECT_EQ(pieces.back().segments[0].speaker, "B");
   EXPECT_EQ(pieces.back().segments[1].speaker, "A");
+}
+
+TEST(SpeakerNames, ThereAreNotMoreSpeakersThanTheirLimit) {
+  std::vector<TranscriptPiece> pieces(1);
+  for (std::size_t i = 0; i < kSpeakersMax + 2; ++i) {
+    TranscriptSegment segment;
+    segment.voice = static_cast<int>(i);
+    pieces[0].segments.push_back(segment);
+    std::vector<float> embedding(kSpeakersMax + 2);
+    embedding[i] = 1;
+    pieces[0].voices.push_back({embedding, 1});
+  }
+  name_speakers(pieces, {});
+  std::set<std::string> speakers;
+  for (const TranscriptSegment& segment : pieces[0].segments) speakers.insert(segment.speaker);
+  EXPECT_EQ(speakers.size(), kSpeakersMax);
+  EXPECT_FALSE(speakers.contains(""));
 }
 
 TEST(SpeakerNames, VoicesAreStoredWithTheirPiece) {

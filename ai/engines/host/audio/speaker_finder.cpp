@@ -13,6 +13,7 @@
 
 #include "ai/engines/host/audio/library_run.h"
 #include "ai/engines/speech/loadable_model.h"
+#include "ai/engines/speech/recording.h"
 
 #ifdef MILLRACE_HAS_SPEECH_ENGINE
 #include <dlfcn.h>
@@ -35,7 +36,7 @@ constexpr float kFullScale = 32'768;
 constexpr float kSoundSecondsMin = 0.3F;  // a shorter sound is nobody's
 constexpr float kGapSecondsMin = 0.5F;    // a shorter pause does not end a turn
 // How far apart two voices of one piece are: 1 less the cosine of the angle between them.
-constexpr float kVoiceDistance = 0.5F;
+constexpr float kVoiceDistance = 0.4F;
 constexpr double kVoiceSecondsMax = 20;  // of a speaker; the network's memory grows with it
 constexpr char kModelsLoaded = 'L', kSpeakersFound = 'S';
 
@@ -201,13 +202,16 @@ struct SpeakerFinder::Functions {
       if (numbers.contains(turn.voice)) continue;
       auto times = times_alone(turns, turn.voice);
       if (seconds_in(times) < kSoundSecondsMin) times = {{turn.start, turn.end}};
+      if (speakers.voices.size() == kPieceVoicesMax) break;
       schemas::Voice voice{embedding_of(model, sound, times), seconds_in(times)};
       numbers[turn.voice] = voice.embedding.empty() ? -1 : static_cast<int>(speakers.voices.size());
       if (!voice.embedding.empty()) speakers.voices.push_back(std::move(voice));
     }
     for (SpeakerTurn turn : turns) {
-      turn.voice = numbers.at(turn.voice);
-      if (turn.voice >= 0) speakers.turns.push_back(turn);
+      const auto number = numbers.find(turn.voice);
+      if (number == numbers.end() || number->second < 0) continue;
+      turn.voice = number->second;
+      speakers.turns.push_back(turn);
     }
     const Counts counts{static_cast<std::int32_t>(speakers.turns.size()),
                         static_cast<std::int32_t>(speakers.voices.size()), dimensions(model)};
