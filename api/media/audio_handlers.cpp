@@ -112,7 +112,7 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   if (auto refusal = check_speakers(intake.context.options, *registry, *request))
     return call.refuse(*std::move(refusal));
   report_unsupported_times(*registry, *request);
-  for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
+  for (std::string& field : form.dropped) request->dropped.push_back({.name = std::move(field)});
   if (auto good = inference::check_strict(intake.strict, request->dropped); !good)
     return call.fail(good.error());
   call.set_model(request->spec.model);

@@ -85,6 +85,7 @@ int exit_code_of(const base::Error& error) {
 int unknown_name(const std::string& name, const std::vector<CatalogueModel>& models,
                  const ModelPullRequest& request) {
   std::vector<std::string_view> names;
+  names.reserve(models.size());
   for (const CatalogueModel& model : models) names.push_back(model.name);
   const std::string_view near = base::nearest(name, names);
   const std::string list =
