@@ -276,6 +276,20 @@ void check_transcribers(const Settings& settings, engines::EnginePool& children,
   report.ok("stt", "a sentence transcribed by " + checks.works);
 }
 
+// Needs PocketSphinx alone, which is always there.
+void check_speaker_models(const Settings& settings, engines::EnginePool& children,
+                          const std::string& sentence, Report& report) {
+  if (settings.speaker_files.empty()) return;
+  auto how = SpeechModels(settings).find(std::string(schemas::kSphinxModel), true);
+  if (how) how->options.speakers = engines::SpeakerTask::kTellApart;
+  const base::Status found =
+      how ? check_transcription(children, sentence, {*how, false}) : base::Status(how.error());
+  found ? report.ok("speakers", "the voice of a sentence found by stt.speakers")
+        : report.fail("speakers", found.error().message,
+                      "Correct stt.speakers or its files; `millrace models pull speakers` fetches them "
+                      "(docs/audio.md).");
+}
+
 void check_speech(const Settings& settings, engines::EnginePool& children, Report& report) {
   const auto sentence = speak_sentence(children);
   if (!sentence)
@@ -284,6 +298,7 @@ void check_speech(const Settings& settings, engines::EnginePool& children, Repor
   check_voices(settings, children, report);
   check_transcription_memory(settings, report);
   check_transcribers(settings, children, *sentence, report);
+  check_speaker_models(settings, children, *sentence, report);
 }
 
 void check_engine(const Settings& settings, Report& report) {

@@ -210,10 +210,11 @@ void read_ocr(const base::Config& config, Settings& s, std::vector<base::ConfigM
   s.ocr_idle = config.duration("ocr.idle");
 }
 
-void read_audio(const base::Config& config, Settings& s) {
+void read_audio(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
   s.stt_range_pieces = static_cast<int>(config.integer("stt.range_pieces"));
   s.stt_engine = config.text("stt.engine");
   s.stt_memory_bytes = config.bytes("stt.memory");
+  s.speaker_files = read_speaker_files(config, mistakes);
   s.speech_memory_bytes = config.bytes("speech.memory");
   s.stt_wait = config.duration("stt.wait");
   s.stt_duration_max = config.duration("stt.duration_max");
@@ -313,7 +314,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.exec_output_max_bytes = config.bytes("exec.output_max");
   s.exec_output_grace = config.duration("exec.output_grace");
   s.drain_timeout = config.duration("drain.timeout");
-  read_audio(config, s);
+  read_audio(config, s, mistakes);
   read_ssh(config, s, mistakes);
   read_chat(config, s);
   compare(config, s, mistakes);

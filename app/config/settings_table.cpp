@@ -284,6 +284,13 @@ constexpr std::array kTable = {
                   .help = "Memory of one transcribing process; a larger model needs more",
                   .min = std::int64_t{256} << 20,
                   .max = std::int64_t{1} << 40},
+    base::Setting{
+        .path = "stt.speakers.segmentation",
+        .default_text = "",
+        .help = "ONNX file of pyannote segmentation, for diarized_json; with stt.speakers.embedding"},
+    base::Setting{.path = "stt.speakers.embedding",
+                  .default_text = "",
+                  .help = "ONNX file of WeSpeaker, 3D-Speaker or NeMo that describes voices"},
     base::Setting{.path = "stt.wait",
                   .type = SettingType::kDuration,
                   .default_text = "120s",
