@@ -384,4 +384,9 @@ void PostgresDb::end_read() noexcept {
 
 void PostgresDb::script(std::string_view sql) { run(std::string(sql).c_str()); }
 
+std::int64_t PostgresDb::last_row_id() {
+  const Result last = run("SELECT lastval()");
+  return number(libpq().value(last.get(), 0, 0));
+}
+
 }  // namespace millrace::storage

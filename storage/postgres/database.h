@@ -40,6 +40,7 @@ class PostgresDb final : public Db {
   void end_read() noexcept override;
   void script(std::string_view sql) override;
   std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
+  std::int64_t last_row_id() override;
   std::int64_t changes() const override { return changes_; }
 
  private:

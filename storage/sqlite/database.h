@@ -45,6 +45,7 @@ class SqliteDb final : public Db {
   void end_read() noexcept override;
   void script(std::string_view sql) override;
   std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
+  std::int64_t last_row_id() override;
   std::int64_t changes() const override;
 
   sqlite3* handle() const { return handle_; }
