@@ -22,7 +22,7 @@ class Readers;
 class Store {
  public:
   struct Options {
-    std::string url;                 // of a PostgreSQL database; empty: SQLite in data_dir
+    std::string url{};               // of a PostgreSQL database; empty: SQLite in data_dir
     std::string data_dir;            // created (0711) if missing; everything in it is 0700 or 0600
     bool outbox = false;             // true when Dispatch is durable (Kafka)
     std::size_t queue_max = 16'384;  // operations that wait for the writer

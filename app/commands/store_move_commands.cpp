@@ -53,8 +53,9 @@ int store_copy(const std::string& target, const Flags& flags) {
   const Settings& settings = *loaded.settings;
   if (target == "sqlite") {
     if (settings.store_url.empty()) return usage(kNeedsUrl);
-    return print_copy(storage::copy_from_postgres(settings.store_url, settings.data_dir, print_table),
-                      "Start the gateway without store.url. The PostgreSQL database was not changed.");
+    return print_copy(
+        storage::copy_from_postgres(settings.store_url, settings.data_dir, print_table),
+        "Start the gateway without store.url. The rows in PostgreSQL stay, but no gateway starts with them.");
   }
   if (!settings.store_url.empty())
     return usage("store.url is set, so the jobs are in PostgreSQL already; --to sqlite copies them back");

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "platform/base/crypto.h"
+#include "storage/blobs/blob_files.h"
 #include "storage/data_dir.h"
 #include "storage/postgres/database.h"
 #include "storage/postgres/migrations.h"
@@ -21,9 +22,9 @@
 namespace millrace::storage {
 namespace {
 
-constexpr std::size_t kCopiedTogether = 50;          // rows of an INSERT
-constexpr std::int64_t kCommittedTogether = 10'000;  // rows of a transaction in SQLite
-constexpr int kFetchedTogether = 500;                // rows that PostgreSQL sends at once
+constexpr std::size_t kCopiedTogether = 50;         // rows of an INSERT
+constexpr std::size_t kCommittedBytes = 16u << 20;  // of rows in a transaction in SQLite
+constexpr int kFetchedTogether = 500;               // rows that PostgreSQL sends at once
 
 enum class ColumnType { kInteger, kReal, kText, kBlob };
 
@@ -51,8 +52,7 @@ base::Error copy_refused(const std::string& why) {
   return base::error(base::Code::kInternal, "the store is not copied: " + why);
 }
 
-// The tables that both schemas have. sqlite_sequence is not listed in SQLite's schema as ours, but its rows
-// count.
+// The tables that both schemas have, and sqlite_sequence.
 std::vector<Table> tables_of(SqliteDb& db) {
   std::vector<Table> tables;
   auto names = db.compile(R"(
@@ -117,7 +117,8 @@ struct Fingerprint {
   std::int64_t rows = 0;
   std::uint64_t hashes = 0;
 
-  void add(const Row& row) {
+  // Returns the row's size in bytes.
+  std::size_t add(const Row& row) {
     std::string text;
     for (const Value& each : row) {
       text += static_cast<char>('0' + each.index());
@@ -128,6 +129,7 @@ struct Fingerprint {
     }
     ++rows;
     hashes += XXH3_64bits(text.data(), text.size());
+    return text.size();
   }
   bool operator==(const Fingerprint&) const = default;
 };
@@ -182,14 +184,15 @@ template <class From, class To>
 base::Result<TableCopy> copy_table(From& from, To& to, const Table& table, bool commit_often) {
   Fingerprint source, target;
   Inserter inserter(to, table);
+  std::size_t uncommitted = 0;
   read_all(from, table, [&](const Row& row) {
-    source.add(row);
+    uncommitted += source.add(row);
     inserter.add(row);
-    if (commit_often && source.rows % kCommittedTogether == 0) {
-      inserter.flush();
-      to.commit();
-      to.begin_write();
-    }
+    if (!commit_often || uncommitted < kCommittedBytes) return;
+    uncommitted = 0;
+    inserter.flush();
+    to.commit();
+    to.begin_write();
   });
   inserter.flush();
   read_all(to, table, [&](const Row& row) { target.add(row); });
@@ -222,9 +225,16 @@ void continue_numbers(PostgresDb& db) {
   }
 }
 
-bool has_rows(Db& db) {
-  auto s = db.prepare("SELECT EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM api_keys)");
-  return s.step() && s.integer(0) != 0;
+// A table that has more rows than an empty store; empty: none.
+std::string table_with_rows(PostgresDb& db, const std::vector<Table>& tables) {
+  for (const Table& table : tables) {
+    auto s = db.compile("SELECT count(*) FROM " + table.name);
+    s->step();
+    const bool has_one_row = table.name == "access_version" || table.name == "ssh_closes" ||
+                             table.name == "meta" || table.name == "clock" || table.name == "identity";
+    if (s->integer(0) > (has_one_row ? 1 : 0)) return table.name;
+  }
+  return {};
 }
 
 bool has_other_clients(Db& db) {
@@ -252,18 +262,32 @@ base::Status bring_up_to_date(const std::string& data_dir) {
   return store ? base::Status() : base::Status(store.error());
 }
 
-void rename_database(const std::string& from, const std::string& to) {
+// An existing `to` is refused. The log and its index need not be there.
+base::Status rename_database(const std::string& from, const std::string& to) {
+  std::error_code failed;
+  if (std::filesystem::exists(to, failed) || failed) return copy_refused(to + " exists already");
   for (const char* end : {"-wal", "-shm", ""}) {
-    std::error_code missing;
-    std::filesystem::rename(from + end, to + end, missing);
+    std::filesystem::rename(from + end, to + end, failed);
+    const bool is_missing = failed == std::errc::no_such_file_or_directory && *end != '\0';
+    if (failed && !is_missing)
+      return copy_refused("the rows were copied, but " + from + end +
+                          " cannot be renamed: " + failed.message());
   }
+  return sync_folder(std::filesystem::path(to).parent_path().string());
 }
 
+// The copied rows may take longer to read and write than a stopped process may hold the lock.
+void allow_pauses(PostgresDb& db) { db.script("SET idle_in_transaction_session_timeout = 0"); }
+
 base::Result<std::vector<TableCopy>> copy_to(SqliteDb& from, PostgresDb& to, const TableCopied& copied) {
+  if (has_other_clients(to)) return copy_refused("a gateway uses the PostgreSQL database; stop it first");
   if (auto migrated = migrate_postgres(to, postgres_migrations()); !migrated) return migrated.error();
+  allow_pauses(to);
   to.begin_write();
-  auto done = has_rows(to) ? copy_refused("the PostgreSQL database has jobs or API keys already")
-                           : copy_tables(from, to, tables_of(from), false, copied);
+  const std::vector<Table> tables = tables_of(from);
+  const std::string full = table_with_rows(to, tables);
+  auto done = full.empty() ? copy_tables(from, to, tables, false, copied)
+                           : copy_refused("the PostgreSQL database has rows already, in the table " + full);
   if (!done) {
     to.roll_back();
     return done;
@@ -281,12 +305,17 @@ base::Result<std::vector<TableCopy>> copy_to_postgres(const std::string& data_di
   if (auto due = bring_up_to_date(data_dir); !due) return due.error();
   auto lock = close_data_dir(dir);
   if (!lock) return lock.error();
+  std::error_code unreadable;
+  if (std::filesystem::exists(dir.database + ".moved", unreadable))
+    return copy_refused(dir.database +
+                        ".moved is there from an earlier copy; remove it, or keep it elsewhere");
   auto done = [&] {
     SqliteDb from({.path = dir.database});
     PostgresDb to(url);
     return copy_to(from, to, copied);
   }();
-  if (done) rename_database(dir.database, dir.database + ".moved");
+  if (!done) return done;
+  if (auto moved = rename_database(dir.database, dir.database + ".moved"); !moved) return moved.error();
   return done;
 } catch (const DbError& e) {
   return copy_refused(e.message);
@@ -295,7 +324,9 @@ base::Result<std::vector<TableCopy>> copy_to_postgres(const std::string& data_di
 base::Result<std::vector<TableCopy>> copy_from_postgres(const std::string& url, const std::string& data_dir,
                                                         const TableCopied& copied) try {
   const DataDir dir(data_dir);
-  if (std::filesystem::exists(dir.database)) return copy_refused(dir.database + " exists already");
+  std::error_code unreadable;
+  if (std::filesystem::exists(dir.database, unreadable) || unreadable)
+    return copy_refused(dir.database + " exists already");
   auto lock = close_data_dir(dir);
   if (!lock) return lock.error();
   PostgresDb from(url);
@@ -317,14 +348,17 @@ base::Result<std::vector<TableCopy>> copy_from_postgres(const std::string& url, 
     return made.error();
   auto done = [&] {
     SqliteDb to({.path = draft.database});
-    from.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    allow_pauses(from);
+    from.begin_write();  // no gateway writes meanwhile
     to.begin_write();
     auto all = copy_tables(from, to, tables_of(to), true, copied);
     all ? to.commit() : to.roll_back();
-    from.end_read();
     return all;
   }();
-  if (done) rename_database(draft.database, dir.database);
+  if (!done) return done;
+  if (auto renamed = rename_database(draft.database, dir.database); !renamed) return renamed.error();
+  from.script("INSERT INTO meta VALUES ('moved_to_sqlite', 1)");
+  from.commit();
   return done;
 } catch (const DbError& e) {
   return copy_refused(e.message);

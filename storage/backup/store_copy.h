@@ -23,7 +23,8 @@ using TableCopied = std::function<void(const TableCopy&)>;  // called after each
 base::Result<std::vector<TableCopy>> copy_to_postgres(const std::string& data_dir, const std::string& url,
                                                       const TableCopied& copied);
 
-// `data_dir` must have no millrace.db. Afterwards the database at `url` is unchanged.
+// `data_dir` must have no millrace.db. Afterwards no gateway starts with the database at `url`, whose rows
+// stay.
 base::Result<std::vector<TableCopy>> copy_from_postgres(const std::string& url, const std::string& data_dir,
                                                         const TableCopied& copied);
 

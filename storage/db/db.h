@@ -19,7 +19,7 @@ struct DbError {
   enum class Cause {
     kFault,        // a bug, or rows that should not be there
     kFull,         // the disk is full
-    kBusy,         // another prepared has locked the database
+    kBusy,         // another program has locked the database
     kUnusable,     // files or disk: read-only, damaged, or with I/O errors
     kUnreachable,  // the connection to the server was lost, or none could be made
     kInterrupted,  // the time of a read transaction was over

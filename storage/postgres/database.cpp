@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <endian.h>
+#include <sys/socket.h>
 
 #include "platform/base/crypto.h"
 #include "platform/base/log.h"
@@ -39,6 +40,34 @@ constexpr const char* kSetUp =
 constexpr const char* kBeginWrite =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('millrace ' || current_schema(), 0));"
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+// Empty: accepted jobs are durable on this server.
+constexpr const char* kDurability =
+    "SELECT CASE WHEN pg_is_in_recovery() THEN 'the server is a standby'"
+    " WHEN current_setting('fsync') = 'off'"
+    " THEN 'the server has fsync = off and could lose accepted jobs; set it to on'"
+    " WHEN current_setting('full_page_writes') = 'off'"
+    " THEN 'the server has full_page_writes = off and could lose accepted jobs; set it to on'"
+    " WHEN current_setting('synchronous_commit') = 'off'"
+    " THEN 'synchronous_commit is off and accepted jobs could be lost; set it to on for this role'"
+    " WHEN current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') "
+    "<> ''"
+    " THEN 'synchronous_commit is local, so a failover could lose accepted jobs; set it to on for this role'"
+    " ELSE '' END";
+
+std::int64_t steady_ms() {
+  return std::chrono::duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+// libpq's own message can quote the password.
+void check_url(const std::string& url) {
+  char* error = nullptr;
+  PQconninfoOption* options = libpq().parse_url(url.c_str(), &error);
+  if (options == nullptr)
+    throw DbError{.cause = DbError::Cause::kUnusable,
+                  .message = "it cannot be parsed; percent-encode special characters of the password"};
+  libpq().free_options(options);
+}
 
 DbError::Cause cause_of(std::string_view state) {
   using Cause = DbError::Cause;
@@ -106,8 +135,15 @@ class PostgresDb::Result {
   Result(pg_conn* connection, PGresult* result) : result_(result) {
     const ExecStatusType status = libpq().result_status(result);
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return;
+    // The details name rows of tenants.
     const char* state = libpq().result_error_field(result, PG_DIAG_SQLSTATE);
-    DbError error{.cause = cause_of(state == nullptr ? "" : state),
+    const char* primary = libpq().result_error_field(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (state != nullptr && primary != nullptr) {
+      DbError error{.cause = cause_of(state), .message = std::string(primary) + " (SQLSTATE " + state + ")"};
+      libpq().clear(result);
+      throw error;
+    }
+    DbError error{.cause = cause_of(""),
                   .message = without_line_end(result == nullptr ? libpq().error_message(connection)
                                                                 : libpq().result_error_message(result))};
     libpq().clear(result);
@@ -220,13 +256,14 @@ class PostgresStatement final : public PreparedStatement {
     std::vector<Oid> types;
     for (const Parameter& each : parameters_) types.push_back(each.type);
     name_ = "s" + std::to_string(++db_.statements_);
-    const PostgresDb::Result done(db_.connection_,
-                                  libpq().prepare(db_.connection_, name_.c_str(), sql_.c_str(),
-                                                  static_cast<int>(types.size()), types.data()));
+    (void)db_.checked(libpq().prepare(db_.connection_, name_.c_str(), sql_.c_str(),
+                                      static_cast<int>(types.size()), types.data()));
     connection_ = db_.connections_;
   }
 
   void run() {
+    if (db_.read_end_ && steady_clock::now() >= *db_.read_end_)
+      throw DbError{.cause = DbError::Cause::kInterrupted, .message = "the time of the read is over"};
     if (connection_ != db_.connections_) prepare();
     std::vector<const char*> values;
     std::vector<int> lengths, formats;
@@ -235,10 +272,9 @@ class PostgresStatement final : public PreparedStatement {
       lengths.push_back(static_cast<int>(each.value().size()));
       formats.push_back(each.type == kBytea || each.type == kText ? kBinary : 0);
     }
-    result_ = PostgresDb::Result(
-        db_.connection_,
-        libpq().exec_prepared(db_.connection_, name_.c_str(), static_cast<int>(values.size()), values.data(),
-                              lengths.data(), formats.data(), kBinary));
+    result_ =
+        db_.checked(libpq().exec_prepared(db_.connection_, name_.c_str(), static_cast<int>(values.size()),
+                                          values.data(), lengths.data(), formats.data(), kBinary));
     is_run_ = true;
     row_ = -1;
     const bool is_read =
@@ -263,6 +299,7 @@ PostgresDb::PostgresDb(std::string url, ObserveTime observe)
       observe_(std::move(observe)),
       writer_(base::hex(base::random_bytes(kWriterBytes))) {
   try {
+    check_url(url_);
     connect();
   } catch (...) {
     libpq().finish(connection_);
@@ -276,41 +313,94 @@ PostgresDb::~PostgresDb() {
 }
 
 void PostgresDb::connect() {
-  libpq().finish(std::exchange(connection_, nullptr));
-  // Later keywords win, so the URL may say otherwise.
-  constexpr std::array<const char*, 8> kKeywords = {
-      "application_name",    "connect_timeout",  "tcp_user_timeout", "keepalives_idle",
-      "keepalives_interval", "keepalives_count", "dbname",           nullptr};
-  const std::array<const char*, 8> values = {"millrace", "5", "10000", "5", "2", "3", url_.c_str(), nullptr};
-  connection_ = libpq().connect(kKeywords.data(), values.data(), 1);
+  // Later keywords win: the URL may set the times, but neither a standby nor another name.
+  constexpr std::array<const char*, 9> kKeywords = {
+      "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
+      "keepalives_interval",  "keepalives_count", "dbname",
+      "target_session_attrs", "application_name", nullptr};
+  const std::array<const char*, 9> values = {"5",          "10000",      "5",        "2",    "3",
+                                             url_.c_str(), "read-write", "millrace", nullptr};
+  pg_conn* made = libpq().connect(kKeywords.data(), values.data(), 1);
+  {
+    const std::lock_guard lock(mutex_);
+    libpq().finish(std::exchange(connection_, made));
+  }
   if (libpq().status(connection_) != CONNECTION_OK)
     throw DbError{.cause = DbError::Cause::kUnreachable,
                   .message = without_line_end(libpq().error_message(connection_))};
   libpq().set_notice_processor(
       connection_,
-      [](void*, const char* text) {
-        base::log_warn("store_notice", {{"text", text}});
+      [](void* notices, const char* text) {
+        ++*static_cast<int*>(notices);
+        base::log_warn("store_notice", {{"text", without_line_end(text)}});
       },
-      nullptr);
+      &notices_);
   ++connections_;
+  is_lost_ = false;
   run(kSetUp);
+  check_server();
 }
 
-// That a connection was lost while it was idle shows at its next use.
+// What makes an accepted job durable; after a failover it may be another server.
+void PostgresDb::check_server() {
+  const Result found = run(kDurability);
+  const char* wrong = libpq().value(found.get(), 0, 0);
+  if (*wrong == '\0') return;
+  is_lost_ = true;
+  throw DbError{.cause = DbError::Cause::kUnusable, .message = wrong};
+}
+
+void PostgresDb::stop_waiting() {
+  is_stopping_ = true;
+  const std::lock_guard lock(mutex_);
+  if (const int socket = libpq().socket(connection_); socket >= 0) ::shutdown(socket, SHUT_RDWR);
+}
+
+milliseconds PostgresDb::busy() const {
+  const std::int64_t since = busy_since_ms_;
+  return since == 0 ? milliseconds(0) : milliseconds(steady_ms() - since);
+}
+
+// That a connection was lost while it was idle shows at its next use. A transaction that a failed call has
+// left open is ended first.
 PostgresDb::Result PostgresDb::begin(const char* sql) {
-  if (libpq().status(connection_) == CONNECTION_OK) {
+  if (libpq().status(connection_) == CONNECTION_OK && !is_lost_) {
     try {
+      if (libpq().transaction_status(connection_) != PQTRANS_IDLE) run("ROLLBACK");
       return run(sql);
     } catch (const DbError& e) {
-      if (e.cause != DbError::Cause::kUnreachable) throw;
+      if (e.cause != DbError::Cause::kUnreachable) {
+        end_transaction();
+        throw;
+      }
     }
   }
+  if (is_stopping_) throw DbError{.cause = DbError::Cause::kUnreachable, .message = "the store is closing"};
   connect();
   return run(sql);
 }
 
-PostgresDb::Result PostgresDb::run(const char* sql) {
-  return Result(connection_, libpq().exec(connection_, sql));
+PostgresDb::Result PostgresDb::run(const char* sql) { return checked(libpq().exec(connection_, sql)); }
+
+PostgresDb::Result PostgresDb::checked(pg_result* result) {
+  try {
+    return Result(connection_, result);
+  } catch (const DbError& e) {
+    if (e.cause == DbError::Cause::kUnreachable) is_lost_ = true;
+    throw;
+  }
+}
+
+void PostgresDb::end_transaction() noexcept {
+  busy_since_ms_ = 0;
+  read_end_.reset();
+  if (libpq().status(connection_) != CONNECTION_OK) return;  // the server has rolled back
+  if (libpq().transaction_status(connection_) == PQTRANS_IDLE) return;
+  try {
+    run("ROLLBACK");
+  } catch (const DbError& e) {
+    base::log_warn("store_rollback_failed", {{"error", e.message}});
+  }
 }
 
 std::unique_ptr<PreparedStatement> PostgresDb::compile(std::string_view sql) {
@@ -319,8 +409,14 @@ std::unique_ptr<PreparedStatement> PostgresDb::compile(std::string_view sql) {
 
 void PostgresDb::begin_write() {
   ++group_;
-  const Result begun = begin(kBeginWrite);
-  if (observe_) observe_(base::wall_from(number(libpq().value(begun.get(), 0, 0))));
+  busy_since_ms_ = steady_ms();
+  try {
+    const Result begun = begin(kBeginWrite);
+    if (observe_) observe_(base::wall_from(number(libpq().value(begun.get(), 0, 0))));
+  } catch (...) {
+    busy_since_ms_ = 0;
+    throw;
+  }
 }
 
 void PostgresDb::commit() {
@@ -329,25 +425,37 @@ void PostgresDb::commit() {
       "INSERT INTO writers (writer, group_seq, at) VALUES ('\\x" + writer_ + "', " + std::to_string(group_) +
       ", now()) ON CONFLICT (writer) DO UPDATE SET group_seq = excluded.group_seq, at = now()";
   run(row.c_str());
+  const int notices = notices_;
+  bool is_in_doubt = false;
   try {
     run("COMMIT");
-  } catch (const DbError&) {
-    if (libpq().status(connection_) == CONNECTION_OK) throw;  // it was not done
-    if (!was_committed()) throw;
+    is_in_doubt = notices_ != notices;  // such as a canceled wait for the standby
+  } catch (const DbError& e) {
+    if (e.cause != DbError::Cause::kUnreachable) throw;  // it was not done
+    is_in_doubt = true;
   }
+  if (is_in_doubt && !was_committed())
+    throw DbError{.cause = DbError::Cause::kUnreachable,
+                  .message = "the connection was lost before the COMMIT was done"};
+  busy_since_ms_ = 0;
 }
 
-// Asks until the database answers.
+// Asks until the server answers. A commit that was done is written again: what a server that was restarted
+// shows as committed need not be on its standby yet.
 bool PostgresDb::was_committed() {
   base::log_warn("store_commit_in_doubt", {{"advice", "waiting for PostgreSQL"}});
   const std::string ask = "SELECT group_seq FROM writers WHERE writer = '\\x" + writer_ + "'";
+  const std::string again = "UPDATE writers SET at = now() WHERE writer = '\\x" + writer_ + "'";
   while (true) {
     try {
       connect();
-      const Result lock = run(kBeginWrite);  // the old session has ended when the lock is free
+      run(kBeginWrite);  // the old session has ended when the lock is free
       const Result row = run(ask.c_str());
       const bool is_committed = row.rows() == 1 && number(libpq().value(row.get(), 0, 0)) == group_;
-      run("ROLLBACK");
+      const int notices = notices_;
+      if (is_committed) run(again.c_str());
+      run(is_committed ? "COMMIT" : "ROLLBACK");
+      if (notices_ != notices) continue;
       base::log_info("store_commit_settled", {{"committed", is_committed}});
       return is_committed;
     } catch (const DbError& e) {
@@ -359,28 +467,19 @@ bool PostgresDb::was_committed() {
 
 void PostgresDb::roll_back() {
   discard_pending();
-  if (libpq().status(connection_) != CONNECTION_OK) return;  // the server has rolled back
-  try {
-    run("ROLLBACK");
-  } catch (const DbError& e) {
-    base::log_warn("store_rollback_failed", {{"error", e.message}});
-  }
+  end_transaction();
 }
 
 void PostgresDb::begin_read(steady_clock::time_point end) {
+  read_end_.reset();
   const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
   const std::string text = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = " +
                            std::to_string(std::max<std::int64_t>(1, left.count()));
   begin(text.c_str());
+  read_end_ = end;
 }
 
-void PostgresDb::end_read() noexcept {
-  try {
-    if (libpq().status(connection_) == CONNECTION_OK) run("ROLLBACK");
-  } catch (const DbError& e) {
-    base::log_warn("store_rollback_failed", {{"error", e.message}});
-  }
-}
+void PostgresDb::end_read() noexcept { end_transaction(); }
 
 void PostgresDb::script(std::string_view sql) { run(std::string(sql).c_str()); }
 

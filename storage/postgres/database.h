@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "storage/db/db.h"
 
 struct pg_conn;
+struct pg_result;
 
 namespace millrace::storage {
 
@@ -34,14 +36,17 @@ class PostgresDb final : public Db {
   // If the connection is lost meanwhile, waits until the server tells whether the transaction was committed.
   void commit() override;
   void roll_back() override;
-  // Makes a commit in doubt end the process instead of waiting. Any thread.
-  void stop_waiting() { is_stopping_ = true; }
+  // Ends a wait for the server: the connection is closed, and a commit that is then in doubt ends the
+  // process. Any thread.
+  void stop_waiting();
   void begin_read(std::chrono::steady_clock::time_point end) override;
   void end_read() noexcept override;
   void script(std::string_view sql) override;
   std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
   std::int64_t last_row_id() override;
   std::int64_t changes() const override { return changes_; }
+  // How long the present writing transaction has lasted; 0: there is none. Any thread.
+  std::chrono::milliseconds busy() const;
 
  private:
   friend class PostgresStatement;
@@ -49,17 +54,25 @@ class PostgresDb final : public Db {
   void connect();
   Result begin(const char* sql);
   Result run(const char* sql);
+  Result checked(pg_result* result);
+  void check_server();
+  void end_transaction() noexcept;
   bool was_committed();
 
   const std::string url_;
   const ObserveTime observe_;
+  std::mutex mutex_;  // of connection_, for stop_waiting
   pg_conn* connection_ = nullptr;
+  bool is_lost_ = false;           // the connection is of no use, whatever its status
+  int notices_ = 0;                // warnings of the server so far
   std::uint64_t connections_ = 0;  // so far; statements prepared on an earlier one are gone
   std::uint64_t statements_ = 0;   // names of prepared statements
   std::int64_t changes_ = 0;
   const std::string writer_;  // the key of this connection's row in `writers`, in hexadecimal
   std::int64_t group_ = 0;    // number of the current writing transaction
   std::atomic<bool> is_stopping_{false};
+  std::atomic<std::int64_t> busy_since_ms_{0};  // steady clock; 0: no writing transaction
+  std::optional<std::chrono::steady_clock::time_point> read_end_;
 };
 
 }  // namespace millrace::storage

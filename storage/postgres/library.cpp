@@ -44,6 +44,9 @@ Libpq load() {
   find(library, found.clear, "PQclear");
   find(library, found.set_notice_processor, "PQsetNoticeProcessor");
   find(library, found.transaction_status, "PQtransactionStatus");
+  find(library, found.socket, "PQsocket");
+  find(library, found.parse_url, "PQconninfoParse");
+  find(library, found.free_options, "PQconninfoFree");
   return found;
 }
 

@@ -25,6 +25,9 @@ struct Libpq {
   decltype(&::PQclear) clear;
   decltype(&::PQsetNoticeProcessor) set_notice_processor;
   decltype(&::PQtransactionStatus) transaction_status;
+  decltype(&::PQsocket) socket;
+  decltype(&::PQconninfoParse) parse_url;
+  decltype(&::PQconninfoFree) free_options;
 };
 
 // Throws DbError if the library cannot be loaded. Thread-safe.

@@ -1,6 +1,5 @@
 #include "storage/postgres/migrations.h"
 
-#include <chrono>
 #include <string>
 
 #include "platform/base/log.h"
@@ -44,10 +43,6 @@ base::Status apply(PostgresDb& db, std::span<const Migration> steps) {
     base::log_info("store_migrating", {{"step", std::string(step.name)}});
     db.script(step.sql);
     db.prepare("UPDATE schema_version SET version = ?1").bind(step.number).run();
-  }
-  if (found == 0) {
-    const auto now = std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
-    db.prepare("INSERT INTO identity (id) VALUES (?1)").bind(base::Uuid::make(now)).run();
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "storage/postgres/clock.h"
 #include "storage/postgres/database.h"
 #include "storage/postgres/migrations.h"
+#include "storage/sqlite/migrations.h"
 #include "storage/writer/group_writer.h"
 #include "storage/writer/health.h"
 #include "storage/writer/reader_pool.h"
@@ -45,20 +47,40 @@ base::Error server_refused(const std::string& why) {
   return base::error(base::Code::kInternal, "store.url: " + why);
 }
 
-// What makes an accepted job durable.
-base::Status check_durability(Db& db) {
-  auto s = db.prepare(
-      "SELECT current_setting('fsync'), current_setting('synchronous_commit'), "
-      "current_setting('full_page_writes')");
-  s.step();
-  if (s.text(0) == "off")
-    return server_refused("the server has fsync = off and could lose accepted jobs; set it to on");
-  if (s.text(1) == "off")
-    return server_refused(
-        "synchronous_commit is off and accepted jobs could be lost; set it to on for this role");
-  if (s.text(2) == "off")
-    return server_refused("the server has full_page_writes = off and could lose accepted jobs; set it to on");
-  return {};
+// DATA/identity and the row of the database name the same store. A database without a row is new, and so must
+// be the directory: otherwise its documents would be removed, because no row refers to them.
+base::Status check_owner_of_blobs(PostgresDb& db, const DataDir& dir) {
+  DataDir named = dir;
+  named.database = "the database at store.url";
+  std::error_code unreadable;
+  if (std::filesystem::exists(dir.database, unreadable) || unreadable)
+    return server_refused(dir.database +
+                          " has the jobs of this data directory; move them with `millrace store copy "
+                          "--to URL`, or set --data to a new folder");
+  db.begin_write();
+  try {
+    if (!db.prepare("SELECT id FROM identity").step()) {
+      if (const std::string lost = empty_database_error(dir); !lost.empty()) {
+        db.roll_back();
+        return server_refused(
+            "the database is empty, but " + dir.root +
+            " belongs to a store; move its jobs with `millrace store copy --to URL`, correct store.url, "
+            "or set --data to a new folder");
+      }
+      insert_identity(db, dir);
+    }
+    db.commit();
+  } catch (...) {
+    db.roll_back();
+    throw;
+  }
+  return check_identity(db, named, true);
+}
+
+base::Status check_not_moved(PostgresDb& db) {
+  if (!db.prepare("SELECT value FROM meta WHERE name = 'moved_to_sqlite'").step()) return {};
+  return server_refused(
+      "the jobs of this database were copied back to SQLite; start without store.url, or drop its schema");
 }
 
 std::vector<std::unique_ptr<Db>> postgres_readers(const Store::Options& options) {
@@ -70,8 +92,10 @@ std::vector<std::unique_ptr<Db>> postgres_readers(const Store::Options& options)
 // Members are shut down in reverse order of declaration.
 class PostgresStore final : public Store {
  public:
-  PostgresStore(Options options, const base::Clock& host_clock, StoreTime time, std::unique_ptr<Blobs> blobs)
+  PostgresStore(Options options, const base::Clock& host_clock, StoreTime time, SchemaLock lock,
+                std::unique_ptr<Blobs> blobs)
       : options_(std::move(options)),
+        lock_(std::move(lock)),
         server_clock_(host_clock),
         clock_(time == StoreTime::kServer ? static_cast<const base::Clock&>(server_clock_) : host_clock),
         blobs_(std::move(blobs)),
@@ -82,8 +106,9 @@ class PostgresStore final : public Store {
 
   // Before anything else: checks the server, and brings the schema up to date.
   base::Status prepare() {
-    if (auto durable = check_durability(db_); !durable) return durable;
     if (auto migrated = migrate_postgres(db_, postgres_migrations()); !migrated) return migrated;
+    if (auto here = check_not_moved(db_); !here) return here;
+    if (auto own = check_owner_of_blobs(db_, DataDir(options_.data_dir)); !own) return own;
     db_.execute("DELETE FROM writers WHERE at < now() - interval '7 days'");
     writer_.emplace(GroupWriter::Options{.queue_max = options_.queue_max,
                                          .limits = {.bounds = {options_.group_operations_max,
@@ -138,11 +163,17 @@ class PostgresStore final : public Store {
       const std::int64_t free = free_bytes(options_.data_dir);
       health_.set_disk(free >= 0 && free < options_.disk_free_min_bytes,
                        std::to_string(free) + " bytes are free in " + options_.data_dir);
+      if (db_.busy() >= options_.stuck_lock_after) {
+        const std::string why = "PostgreSQL, or its standby, does not answer";
+        health_.set_degraded(why);
+        writer_->withdraw(why);
+      }
       if (health_.failing() && writer_->depth() == 0) writer_->try_write();
     }
   }
 
   const Options options_;
+  const SchemaLock lock_;  // of the data directory, shared
   PostgresClock server_clock_;
   const base::Clock& clock_;
   HealthState health_;
@@ -159,7 +190,6 @@ class PostgresStore final : public Store {
 base::Result<int> create_postgres_schema(const std::string& url) {
   try {
     PostgresDb db(url);
-    if (auto durable = check_durability(db); !durable) return durable.error();
     if (auto migrated = migrate_postgres(db, postgres_migrations()); !migrated) return migrated.error();
     return schema_version(db);
   } catch (const DbError& e) {
@@ -170,7 +200,6 @@ base::Result<int> create_postgres_schema(const std::string& url) {
 base::Result<PostgresInspection> inspect_postgres(const std::string& url) {
   try {
     PostgresDb db(url);
-    if (auto durable = check_durability(db); !durable) return durable.error();
     PostgresInspection found;
     found.newest_schema = postgres_migrations().back().number;
     found.schema = schema_version(db);
@@ -190,10 +219,15 @@ base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options,
                                                          StoreTime time) {
   auto dir = open_data_dir(options.data_dir);
   if (!dir) return dir.error();
+  auto file = LockFile::open(dir->locks + "/schema.lock");
+  if (!file) return file.error();
+  SchemaLock lock(std::move(*file));
+  if (!lock.share(options.schema_wait)) return server_refused(lock.holders() + " copies the data directory");
   auto blobs = open_file_blobs(dir->blobs, options.disk_free_min_bytes);
   if (!blobs) return blobs.error();
   try {
-    auto store = std::make_unique<PostgresStore>(std::move(options), clock, time, std::move(*blobs));
+    auto store =
+        std::make_unique<PostgresStore>(std::move(options), clock, time, std::move(lock), std::move(*blobs));
     if (auto prepared = store->prepare(); !prepared) return prepared.error();
     return std::unique_ptr<Store>(std::move(store));
   } catch (const DbError& e) {

@@ -75,7 +75,12 @@ template <class F>
 void CommitGroup::transaction(F&& f) {
   Db& db = context_.db;
   const auto changes_before = db.changes();
-  db.begin_write();
+  try {
+    db.begin_write();
+  } catch (const DbError& e) {
+    if (e.is_busy() || e.cause == DbError::Cause::kUnreachable) unavailable_ = e;
+    throw;
+  }
   begun_ = true;
   const auto [now, boot] = read_clocks(context_.clock);
   context_.clocks.on_group_begin(now, boot);
@@ -109,7 +114,7 @@ bool CommitGroup::run_as_one(std::optional<DbError>& failure) {
     });
     return true;
   } catch (const DbError& e) {
-    if (!context_.health.failing())  // else it was logged when it began
+    if (!context_.health.failing() || !e.prevents_writes())  // else it was logged when it began
       base::log_warn("store_group_failed", {{"operations", size()}, {"code", e.code}, {"error", e.message}});
     failure = e;
   } catch (const std::exception& e) {
@@ -177,6 +182,7 @@ void CommitGroup::run_one_by_one() {
 }
 
 base::Status CommitGroup::run_alone_in_transaction(std::size_t index) {
+  if (unavailable_) return store_error(*unavailable_);
   try {
     transaction([&](Tx& tx) { run_operation(index, tx); });
     return std::move(outcomes_[index]);

@@ -42,8 +42,8 @@ struct ParkedClaim {
   Tx::Parking parking;
 };
 
-// One BEGIN IMMEDIATE … COMMIT over the operations that arrive while it runs. Commit thread only; the fair
-// write lock is held.
+// One transaction over the operations that arrive while it runs. Commit thread only, in this process's turn
+// at the gate.
 class CommitGroup {
  public:
   struct Limits {
@@ -95,6 +95,8 @@ class CommitGroup {
   bool begun_ = false;
   bool has_written_ = false;
   std::optional<DbError> failure_;
+  std::optional<DbError>
+      unavailable_;  // no transaction could begin: the others of the group do not wait, too
   std::vector<QueuedOperation> operations_;
   std::vector<base::Status> outcomes_;
   std::vector<std::optional<Tx::Parking>> parked_for_;

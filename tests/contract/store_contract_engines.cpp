@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include "storage/sqlite/database.h"
 #include "tests/contract/postgres_server.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
 
 // Contract of every engine behind storage/db.
 namespace millrace::storage::testing {
@@ -261,9 +263,35 @@ TEST_F(PostgresConnection, WritersOfOneSchemaTakeTurns) {
   } catch (const DbError& e) {
     EXPECT_TRUE(e.is_busy()) << e.message;
   }
-  admin_.roll_back();
   db_.roll_back();
+  admin_.begin_write();  // the failed one has left nothing open
+  admin_.roll_back();
+}
+
+TEST_F(PostgresConnection, AReadThatIsOverRunsNoMoreStatements) {
+  db_.begin_read(std::chrono::steady_clock::now());
+  try {
+    db_.prepare("SELECT n FROM t").step();
+    ADD_FAILURE() << "a statement ran after the end";
+  } catch (const DbError& e) {
+    EXPECT_EQ(e.cause, DbError::Cause::kInterrupted) << e.message;
+  }
+  db_.end_read();
+}
+
+TEST_F(PostgresConnection, AWaitForTheServerCanBeEnded) {
   admin_.begin_write();
+  std::thread stopper([this] {
+    auto waits = [this] {
+      PostgresDb look{schema_url(dir_.str())};
+      auto s = look.prepare("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+      return s.step() && s.integer(0) > 0;
+    };
+    EXPECT_TRUE(support::wait_until(waits));
+    db_.stop_waiting();
+  });
+  EXPECT_THROW(db_.begin_write(), DbError);
+  stopper.join();
   admin_.roll_back();
 }
 

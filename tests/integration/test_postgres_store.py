@@ -71,13 +71,46 @@ def test_jobs_move_to_postgresql_and_back(url, tmp_path):
     gateway.close()
 
 
+    again = millrace("serve", "--data", tmp_path / "other", "--store.url", url)
+    assert again.returncode == 1 and "were copied back to SQLite" in again.stderr
+
+
+def test_documents_of_a_directory_are_not_left_to_an_empty_database(url, tmp_path):
+    data = tmp_path / "data"
+    gateway = Gateway(data).start()
+    gateway.terminate()
+    started = millrace("serve", "--data", data, "--store.url", url)
+    assert started.returncode == 1 and "store copy --to" in started.stderr
+    (data / "millrace.db").rename(data / "elsewhere.db")
+    started = millrace("serve", "--data", data, "--store.url", url)
+    assert started.returncode == 1 and "the database is empty, but" in started.stderr
+
+
+def test_a_directory_of_another_database_is_refused(url, server, tmp_path):
+    gateway = Gateway(tmp_path / "one", "--store.url", url).start()
+    gateway.terminate()
+    server.query("CREATE DATABASE db_other")
+    other = url.rsplit("/", 1)[0] + "/db_other"
+    gateway = Gateway(tmp_path / "two", "--store.url", other).start()
+    gateway.terminate()
+    started = millrace("serve", "--data", tmp_path / "one", "--store.url", other)
+    assert started.returncode == 1 and "belongs to store" in started.stderr
+
+
+def test_a_password_is_not_shown(tmp_path):
+    for wrong in ("postgresql://me:hid%den@127.0.0.1/db", "postgresql://me:hidden@127.0.0.1:1/db"):
+        started = millrace("serve", "--data", tmp_path / "data", "--store.url", wrong)
+        assert started.returncode == 1 and "store.url" in started.stderr
+        assert "hid" not in started.stderr.replace("hidden files", ""), started.stderr
+
+
 def test_a_database_with_jobs_is_no_target_of_a_copy(url, tmp_path):
     for name in ("one", "two"):
         gateway = Gateway(tmp_path / name).start()
         gateway.terminate()
     assert millrace("store", "copy", "--data", tmp_path / "one", "--to", url).returncode == 0
     refused = millrace("store", "copy", "--data", tmp_path / "two", "--to", url)
-    assert refused.returncode == 1 and "has jobs or API keys already" in refused.stderr
+    assert refused.returncode == 1 and "has rows already" in refused.stderr
     assert (tmp_path / "two" / "millrace.db").exists()
 
 
