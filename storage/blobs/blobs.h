@@ -93,6 +93,9 @@ class Blobs {
 base::Result<std::unique_ptr<Blobs>> open_file_blobs(const std::string& folder,
                                                      std::int64_t disk_free_min_bytes);
 
+// For implementations: kOverloaded if the local disk is full, otherwise kInternal. `what` is for the log.
+base::Error file_error(int error_number, std::string_view what);
+
 // Stages a blob with these bytes: `stage` for new work, `stage_reserved` for accepted work. Blocks on the
 // disk.
 base::Result<Staged> stage(Blobs& blobs, std::string_view bytes);
