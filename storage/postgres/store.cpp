@@ -172,7 +172,7 @@ base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options,
                                                          StoreTime time) {
   auto dir = open_data_dir(options.data_dir);
   if (!dir) return dir.error();
-  auto blobs = open_file_blobs(dir->blobs, options.disk_free_min_bytes);
+  auto blobs = options.open_blobs(dir->blobs, options.disk_free_min_bytes);
   if (!blobs) return blobs.error();
   try {
     auto store = std::make_unique<PostgresStore>(std::move(options), clock, time, std::move(*blobs));

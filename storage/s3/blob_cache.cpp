@@ -137,7 +137,8 @@ base::Result<OpenFile> BlobCache::open(const BlobRef& ref, const Fetch& fetch) {
       }
       running = slot = std::make_shared<Running>();
     }
-    auto fetched = fetch_copy(ref, fetch);
+    OpenFile copy = open_copy(ref);  // another thread may just have fetched it
+    auto fetched = copy.fd() >= 0 ? base::Result<OpenFile>(std::move(copy)) : fetch_copy(ref, fetch);
     const std::lock_guard lock(mutex_);
     running_.erase(ref.path);
     running->result = fetched ? base::Status() : base::Status(fetched.error());

@@ -172,11 +172,12 @@ Client::Call Client::list_call(const std::string& continuation, int limit) const
   return call;
 }
 
-base::Status Client::check() {
+BucketCheck Client::check() {
   const Call call = list_call({}, 1);
-  const auto reply = perform(call);
-  if (reply && reply->status != kOk) return refused(call, reply->status, reply->body);
-  if (!reply) base::log_warn("s3_unavailable", {{"endpoint", location_.endpoint}});
+  const auto reply = attempt(call);
+  if (!reply) return {unavailable("blobs.endpoint cannot be reached: " + reply.error().message), {}};
+  if (is_transient(reply->status)) return {reply_error(reply->status, reply->body), {}};
+  if (reply->status != kOk) return {{}, refused(call, reply->status, reply->body)};
   return {};
 }
 

@@ -27,6 +27,11 @@ struct Bounds {
   std::chrono::seconds stall_timeout{10};
 };
 
+struct BucketCheck {
+  base::Status reached;   // an error: the server cannot be reached, or answers 5xx
+  base::Status accepted;  // an error: it refuses the key or the bucket; which setting to correct
+};
+
 // Objects of one bucket, by their keys without the prefix. Path-style addresses; every request is signed,
 // with the hash of its payload. Calls block on the network: for pool threads only. Thread-safe. Errors are
 // those of reply_error; a server that cannot be reached is kOverloaded, and the message names blobs.endpoint.
@@ -35,8 +40,8 @@ class Client {
   Client(Location location, Credentials credentials, Bounds bounds);
   ~Client();  // REQUIRES: no call is running
 
-  // Lists the bucket. Logs a warning and succeeds if the server cannot be reached; an error is a refusal.
-  base::Status check();
+  // Lists the bucket, in one attempt.
+  BucketCheck check();
   // Stores the file's `bytes` bytes, then reads back the object's size and, where the server has one, its
   // SHA-256. On error, the object may exist all the same.
   base::Status put(const std::string& key, int file, std::int64_t bytes, const std::string& sha256_hex);

@@ -245,9 +245,15 @@ base::Result<std::unique_ptr<storage::Blobs>> open_s3_blobs(const std::string& f
   if (!cache) return cache.error();
   const auto orphan_age_min = options.orphan_age_min;
   auto core = std::make_shared<Core>(std::move(options), staging_folder, std::move(*cache));
-  if (auto checked = core->client.check(); !checked) return checked.error();
+  const BucketCheck checked = core->client.check();
+  if (!checked.accepted) return checked.accepted.error();
+  if (!checked.reached) base::log_warn("s3_unavailable", {{"error", checked.reached.error().message}});
   return std::unique_ptr<storage::Blobs>(
       std::make_unique<S3Blobs>(std::move(core), std::move(*staging), orphan_age_min));
+}
+
+BucketCheck check_bucket(const Location& location, const Credentials& credentials) {
+  return Client(location, credentials, {}).check();
 }
 
 }  // namespace millrace::s3

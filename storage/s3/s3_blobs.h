@@ -35,4 +35,7 @@ base::Result<std::unique_ptr<storage::Blobs>> open_s3_blobs(const std::string& f
                                                             std::int64_t disk_free_min_bytes,
                                                             Options options);
 
+// What Client::check finds.
+BucketCheck check_bucket(const Location& location, const Credentials& credentials);
+
 }  // namespace millrace::s3

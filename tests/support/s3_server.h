@@ -12,7 +12,8 @@ class S3Server {
 
   std::string start();  // its URL; unchanged after a restart
   void stop();
-  void kill();  // SIGKILL
+  void kill();   // SIGKILL
+  void pause();  // SIGSTOP: it takes connections but answers nothing, until `kill`
 
  private:
   std::filesystem::path dir_;

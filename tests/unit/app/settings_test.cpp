@@ -226,7 +226,7 @@ TEST_F(SettingsTable, AFlagOverridesTheEnvironmentWhichOverridesTheFile) {
     const std::string yaml = in_file(setting, in_yaml);
     const auto check = [&](const LoadedSettings& loaded, const std::string& value,
                            const std::string& origin) {
-      EXPECT_EQ(value_of(loaded.config, setting), value) << setting.path;
+      EXPECT_EQ(value_of(loaded.config, setting), setting.secret ? "****" : value) << setting.path;
       EXPECT_THAT(loaded.config.origin(setting.path), testing::EndsWith(origin)) << setting.path;
     };
     check(load({}, yaml), in_yaml, "given.yaml:1");

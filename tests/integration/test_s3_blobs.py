@@ -1,0 +1,98 @@
+"""A gateway whose documents and large results are in S3."""
+
+import shutil
+
+import pytest
+from documents import data_uri, tiny_pdf
+from millrace import Gateway, Worker, eventually
+from s3 import S3
+
+PAGES = 300
+SENTENCE = "leaf {} of a book that is long enough for a file of its own"
+
+
+@pytest.fixture
+def s3(tmp_path):
+    server = S3(tmp_path / "s3")
+    server.start()
+    yield server
+    server.kill()
+
+
+def long_document():
+    return data_uri(tiny_pdf(*[SENTENCE.format(number) for number in range(PAGES)]))
+
+
+def check_result(client, job):
+    reply = client.get(f"/v1/jobs/{job}/result")
+    assert reply.status == 200, reply.body
+    pages = reply.json()["pages"]
+    assert len(pages) == PAGES
+    assert all(SENTENCE.format(number) in page["markdown"] for number, page in enumerate(pages)), pages[0]
+    return reply.body
+
+
+def test_a_large_document_and_its_result_are_in_the_bucket_and_outlive_the_local_folder(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags()).start()
+    try:
+        document = long_document()
+        job = gateway.client.submit_ocr(document).json()["id"]
+        assert gateway.client.wait_terminal(job)["status"] == "succeeded"
+        before = check_result(gateway.client, job)
+        assert len(s3.objects()) >= 2, "the document and its result"
+        gateway.terminate()
+        shutil.rmtree(gateway.data / "blobs")
+        gateway.restart()
+        assert check_result(gateway.client, job) == before
+        secret = (tmp_path / "s3" / "secret-key").read_text().strip()
+        assert secret not in gateway.log.read_text()
+    finally:
+        print(gateway.tail())
+        gateway.close()
+
+
+def test_a_deleted_job_takes_its_objects_with_it(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags(), "--retention.results", "1s", "--retention.jobs", "1s").start()
+    try:
+        job = gateway.client.submit_ocr(long_document()).json()["id"]
+        gateway.client.wait_terminal(job)
+        eventually(lambda: not s3.objects(), within_s=90, what="an empty bucket")
+    finally:
+        print(gateway.tail())
+        gateway.close()
+
+
+def test_without_the_server_small_jobs_go_on_and_large_ones_are_refused_until_it_is_back(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags()).start()
+    try:
+        s3.kill()
+        small = gateway.client.submit_ocr(data_uri(tiny_pdf("a short letter"))).json()["id"]
+        assert gateway.client.wait_terminal(small)["status"] == "succeeded"
+        refused = gateway.client.submit_ocr(long_document())
+        assert refused.status == 503 and int(refused.headers["retry-after"]) >= 1, refused.body
+        assert "blobs.endpoint" in refused.json()["error"]["message"]
+        s3.start()
+        job = gateway.client.submit_ocr(long_document()).json()["id"]
+        assert gateway.client.wait_terminal(job)["status"] == "succeeded"
+        check_result(gateway.client, job)
+    finally:
+        print(gateway.tail())
+        gateway.close()
+
+
+def test_a_worker_with_a_folder_of_its_own_cache_ends_a_job_after_the_server_is_back(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags(), role="api").start()
+    worker = Worker(gateway.data, *s3.flags())
+    try:
+        job = gateway.client.submit_ocr(long_document()).json()["id"]
+        shutil.rmtree(gateway.data / "blobs" / "cache")
+        s3.kill()
+        worker.start()
+        eventually(lambda: "s3_request_failed" in worker.log.read_text(), what="an attempt without the server")
+        s3.start()
+        assert gateway.client.wait_terminal(job)["status"] == "succeeded"
+        check_result(gateway.client, job)
+    finally:
+        print(worker.tail())
+        worker.close()
+        gateway.close()
