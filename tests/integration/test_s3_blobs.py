@@ -52,10 +52,12 @@ def test_a_large_document_and_its_result_are_in_the_bucket_and_outlive_the_local
 
 
 def test_a_deleted_job_takes_its_objects_with_it(s3, tmp_path):
-    gateway = Gateway(tmp_path / "data", *s3.flags(), "--retention.results", "1s", "--retention.jobs", "1s").start()
+    gateway = Gateway(tmp_path / "data", *s3.flags()).start()
     try:
         job = gateway.client.submit_ocr(long_document()).json()["id"]
         gateway.client.wait_terminal(job)
+        assert s3.objects()
+        assert gateway.client.request("DELETE", f"/v1/jobs/{job}").status in (200, 204)
         eventually(lambda: not s3.objects(), within_s=90, what="an empty bucket")
     finally:
         print(gateway.tail())
@@ -68,7 +70,8 @@ def test_without_the_server_small_jobs_go_on_and_large_ones_are_refused_until_it
         s3.kill()
         small = gateway.client.submit_ocr(data_uri(tiny_pdf("a short letter"))).json()["id"]
         assert gateway.client.wait_terminal(small)["status"] == "succeeded"
-        refused = gateway.client.submit_ocr(long_document())
+        body = {"document": {"type": "document_url", "document_url": long_document()}}
+        refused = gateway.client.post("/v1/ocr", body, headers={"Prefer": "respond-async"})
         assert refused.status == 503 and int(refused.headers["retry-after"]) >= 1, refused.body
         assert "blobs.endpoint" in refused.json()["error"]["message"]
         s3.start()
