@@ -47,6 +47,8 @@ class StagedBlob {
   // The store calls this after the commit; true if a row now names this file.
   virtual void set_referenced(bool is_referenced) = 0;
   virtual base::Result<OpenFile> open() const = 0;
+  // True if the orphan collection of another host may take it soon: no row may reference it any more.
+  virtual bool is_expired() const { return false; }
 };
 using Staged = std::shared_ptr<StagedBlob>;
 

@@ -29,6 +29,7 @@ namespace {
 struct Core {
   Core(Options options, std::string folder, std::unique_ptr<BlobCache> local_copies)
       : staging_folder(std::move(folder)),
+        staged_age_max(options.staged_age_max),
         client(std::move(options.location), std::move(options.credentials), options.bounds),
         cache(std::move(local_copies)),
         removals(client) {}
@@ -43,6 +44,8 @@ struct Core {
   }
 
   const std::string staging_folder;
+  const std::chrono::milliseconds staged_age_max;
+  const base::SystemClock clock = {};
   std::mutex mutex;
   std::set<std::string> held;  // paths of writers and staged blobs
   Client client;
@@ -74,7 +77,11 @@ class Hold {
 class StagedObject final : public storage::StagedBlob {
  public:
   StagedObject(CorePtr core, BlobRef ref, OpenFile file, std::unique_ptr<Hold> hold)
-      : core_(std::move(core)), ref_(std::move(ref)), file_(std::move(file)), hold_(std::move(hold)) {}
+      : core_(std::move(core)),
+        ref_(std::move(ref)),
+        file_(std::move(file)),
+        hold_(std::move(hold)),
+        expires_at_(core_->clock.boot() + core_->staged_age_max) {}
   ~StagedObject() override {
     if (!referenced_) core_->remove(ref_.path);
   }
@@ -87,12 +94,14 @@ class StagedObject final : public storage::StagedBlob {
     if (fd < 0) return storage::file_error(errno, "open a staged blob");
     return OpenFile(fd);
   }
+  bool is_expired() const override { return core_->clock.boot() >= expires_at_; }
 
  private:
   const CorePtr core_;
   const BlobRef ref_;
   const OpenFile file_;
   const std::unique_ptr<Hold> hold_;
+  const base::BootTime expires_at_;
   std::atomic<bool> referenced_{false};
 };
 

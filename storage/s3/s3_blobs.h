@@ -20,6 +20,9 @@ struct Options {
   // Objects younger than this are never collected as orphans: another host may have stored them for a row
   // that it has not committed yet.
   std::chrono::milliseconds orphan_age_min = std::chrono::hours(24);
+  // A staged blob that is older than this has expired. Far below orphan_age_min, so that no row ever
+  // references what another host collects.
+  std::chrono::milliseconds staged_age_max = std::chrono::hours(1);
   Bounds bounds = {};
 };
 

@@ -212,6 +212,16 @@ TEST_F(S3Contract, ObjectsYoungerThanADayAreNoOrphansWhateverTheSetting) {
   EXPECT_EQ(collect(now_ms + 25 * kHourMs), 1);
 }
 
+TEST_F(S3Contract, AStagedBlobExpiresLongBeforeItMayBeCollected) {
+  open_blobs();
+  EXPECT_FALSE(stage(*blobs_, "content").value()->is_expired());
+  Options with = options();
+  with.staged_age_max = std::chrono::milliseconds(0);
+  blobs_ = open(with).value();
+  EXPECT_TRUE(stage(*blobs_, "content").value()->is_expired());
+  EXPECT_LE(Options{}.staged_age_max * 2, Options{}.orphan_age_min);
+}
+
 TEST_F(S3Contract, AnObjectIsRemovedInTheBackground) {
   open_blobs();
   const BlobRef ref = referenced(*blobs_, "content");
