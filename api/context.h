@@ -69,6 +69,7 @@ struct Options {
   std::chrono::milliseconds sync_wait{120'000};  // wait of a synchronous OCR request; 504
   std::chrono::milliseconds stt_wait{120'000};   // wait of a synchronous request with a recording; 504
   schemas::LocalTranscriptionModels transcription_models = schemas::LocalTranscriptionModels();
+  bool tells_speakers_apart = false;  // the local transcription models do (stt.speakers)
   schemas::LocalVoiceModels voice_models = schemas::LocalVoiceModels();
   std::chrono::milliseconds prefer_wait_max{60'000};
   std::chrono::milliseconds run_at_max =

@@ -32,7 +32,8 @@ void add_settings(CLI::App& command, Flags& flags, Listed listed = Listed::kAll)
     CLI::Option* option = command.add_option_function<std::string>(
         std::move(names), [&flags, key](const std::string& value) { flags[key] = value; }, std::move(help));
     option->option_text(word);
-    if (listed == Listed::kData && key != "config" && key != "data") option->group("");
+    const bool is_place = key == "config" || key == "data" || key == "store.url";
+    if (listed == Listed::kData && !is_place) option->group("");
   };
   if (listed == Listed::kAll) command.footer(kValueWords);
   add("--config", "config", "Configuration file (default: DATA/millrace.yaml, /etc/millrace/millrace.yaml)",
@@ -279,6 +280,26 @@ void add_backup(CLI::App& app, Flags& flags, int& exit_code) {
   command->callback([folder, &flags, &exit_code] { exit_code = backup(*folder, flags); });
 }
 
+void add_store_commands(CLI::App& app, Flags& flags, int& exit_code) {
+  CLI::App* store = app.add_subcommand("store", "Moves jobs between SQLite and PostgreSQL");
+  store->require_subcommand(1);
+  CLI::App* init =
+      store->add_subcommand("init", "Creates the schema in the PostgreSQL database of store.url");
+  add_settings(*init, flags, Listed::kData);
+  init->callback([&] { exit_code = store_init(flags); });
+  CLI::App* check =
+      store->add_subcommand("check", "Checks the PostgreSQL database of store.url; changes nothing");
+  add_settings(*check, flags, Listed::kData);
+  check->callback([&] { exit_code = store_check(flags); });
+  CLI::App* copy = store->add_subcommand("copy", "Copies and compares all rows of a stopped store");
+  auto target = std::make_shared<std::string>();
+  copy->add_option("--to", *target,
+                   "URL of an empty PostgreSQL database; sqlite: back into the data directory")
+      ->required();
+  add_settings(*copy, flags, Listed::kData);
+  copy->callback([target, &flags, &exit_code] { exit_code = store_copy(*target, flags); });
+}
+
 // `manual` is for packagers: help does not list it.
 void add_pages(CLI::App& app, int& exit_code) {
   auto name = std::make_shared<std::string>();
@@ -310,6 +331,7 @@ int run(int argc, char** argv) {
   add_audit_commands(app, flags, exit_code);
   add_ssh_ca_commands(app, flags, exit_code);
   add_backup(app, flags, exit_code);
+  add_store_commands(app, flags, exit_code);
   add_operator_commands(app, flags, exit_code);
   add_model_commands(app, flags, exit_code);
   add_pages(app, exit_code);

@@ -19,9 +19,6 @@
 namespace millrace::storage {
 namespace {
 
-// How long close() waits for the writer to acquire the write lock before it refuses the queued operations.
-constexpr std::chrono::milliseconds kCloseTimeout{5'000};
-
 // Everything that must be opened, in the order of dependency.
 struct OpenResources {
   DataDir dir;
@@ -216,7 +213,7 @@ Store::Stats FileStore::stats() const {
 }
 
 void FileStore::close() {
-  writer_.close(health_.degraded() ? std::chrono::milliseconds(0) : kCloseTimeout);
+  writer_.close(health_.degraded() ? std::chrono::milliseconds(0) : GroupWriter::kCloseTimeout);
   resources_.checkpointer->stop();
   watch_.reset();
   readers_.close();

@@ -31,12 +31,16 @@ JobResponder::ReplyOptions reply_options_of(const RecordingIntake& intake,
                                            .dropped = schemas::dropped_text(request.dropped)};
   apply_prefer(reply_options, intake.call->head(), request.deferred, intake.context.options.stt_wait);
   if (!request.stream) return reply_options;
-  const bool with_speakers = request.spec.style.form == schemas::TranscriptFormat::kDiarizedJson;
+  using Speakers = TranscriptStream::Speakers;
+  const bool is_diarized = request.spec.style.form == schemas::TranscriptFormat::kDiarizedJson;
+  const Speakers speakers = !is_diarized               ? Speakers::kNone
+                            : request.spec.by_provider ? Speakers::kWithText
+                                                       : Speakers::kAtEnd;
   reply_options.stream_progress = [&context = intake.context, call = intake.call,
                                    dropped = reply_options.dropped,
-                                   with_speakers](const schemas::JobId& job, bool replayed) {
+                                   speakers](const schemas::JobId& job, bool replayed) {
     const ReplayState replay_state = replayed ? ReplayState::kReplayed : ReplayState::kFirst;
-    TranscriptStream::start(context, call, job, {replay_state, dropped, with_speakers});
+    TranscriptStream::start(context, call, job, {replay_state, dropped, speakers});
   };
   return reply_options;
 }
@@ -61,11 +65,18 @@ void report_unsupported_times(const inference::Registry& registry, schemas::Tran
     request.dropped.push_back({.name = "timestamp_granularities"});
 }
 
-// The local engine does not tell speakers apart.
-std::optional<schemas::Refusal> check_speakers(const inference::Registry& registry,
+// The local engine compares voices if it tells speakers apart at all.
+schemas::SpeakerSupport local_speaker_support(const Options& options,
+                                              const schemas::TranscriptionRequest& request) {
+  const bool is_diarized = request.spec.style.form == schemas::TranscriptFormat::kDiarizedJson;
+  return {.speakers = options.tells_speakers_apart,
+          .known_speakers = options.tells_speakers_apart && is_diarized};
+}
+
+std::optional<schemas::Refusal> check_speakers(const Options& options, const inference::Registry& registry,
                                                schemas::TranscriptionRequest& request) {
   const auto support = request.spec.by_provider ? inference::speaker_support(registry, request.spec.model)
-                                                : schemas::SpeakerSupport{};
+                                                : local_speaker_support(options, request);
   if (auto refusal = schemas::no_speakers(request, support.speakers)) return refusal;
   schemas::drop_unsupported_speakers(support, request);
   return std::nullopt;
@@ -98,9 +109,10 @@ void submit_recording(const RecordingIntake& intake, Form form) {
                                : request->spec.local_model;
   if (const auto may = check_model(call, model, name); !may) return call.fail(may.error());
   if (request->spec.by_provider) request->spec.allowed_models = call.principal->access.models;
-  if (auto refusal = check_speakers(*registry, *request)) return call.refuse(*std::move(refusal));
+  if (auto refusal = check_speakers(intake.context.options, *registry, *request))
+    return call.refuse(*std::move(refusal));
   report_unsupported_times(*registry, *request);
-  for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
+  for (std::string& field : form.dropped) request->dropped.push_back({.name = std::move(field)});
   if (auto good = inference::check_strict(intake.strict, request->dropped); !good)
     return call.fail(good.error());
   call.set_model(request->spec.model);

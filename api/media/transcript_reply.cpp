@@ -2,6 +2,7 @@
 
 #include "api/jobs/job_result.h"
 #include "api/reply.h"
+#include "schemas/media/speaker_names.h"
 #include "schemas/media/transcription.h"
 
 namespace millrace::api {
@@ -93,6 +94,7 @@ base::Result<front::Reply> partial_transcript(Context& context, const std::strin
     if (!piece) return piece.error();
     pieces.push_back(*std::move(piece));
   }
+  schemas::name_speakers(pieces, {});
   const schemas::Transcript so_far = schemas::join(pieces, schemas::spoken_language(*spec), std::nullopt);
   return reply_with(so_far, spec->style, other, spec->model);
 }

@@ -58,7 +58,7 @@ base::Status TranscriptStream::send_pieces() {
   for (; is_there(next_); ++next_) {
     const auto piece = spoken_piece(context_, call_->tenant(), job_, next_);
     if (!piece) return piece.error();
-    if (marks_.with_speakers) {
+    if (marks_.speakers != Speakers::kNone) {
       if (!send_segments(piece->segments)) return {};
       continue;
     }
@@ -82,18 +82,25 @@ bool TranscriptStream::send_segments(std::span<const schemas::TranscriptSegment>
     const std::size_t index = segments_sent_++, before = sent_text_.size();
     schemas::add_words(sent_text_, segment.text);
     if (!send_text(std::string_view(sent_text_).substr(before), schemas::segment_id(index))) return false;
-    if (!write(frame_of(schemas::diarized_segment(segment, index)))) return false;
+    if (marks_.speakers == Speakers::kWithText && !send_speaker(segment, index)) return false;
   }
   return true;
 }
 
+bool TranscriptStream::send_speaker(const schemas::TranscriptSegment& segment, std::size_t index) {
+  return write(frame_of(schemas::diarized_segment(segment, index)));
+}
+
 // What send_pieces has not sent.
 void TranscriptStream::send_rest(const schemas::Transcript& whole) {
-  if (marks_.with_speakers && segments_sent_ < whole.segments.size()) {
+  if (marks_.speakers != Speakers::kNone && segments_sent_ < whole.segments.size()) {
     send_segments(std::span(whole.segments).subspan(segments_sent_));
   } else if (whole.text.starts_with(sent_text_)) {
     send_text(std::string_view(whole.text).substr(sent_text_.size()));
   }
+  if (marks_.speakers != Speakers::kAtEnd) return;
+  for (std::size_t index = 0; index < whole.segments.size(); ++index)
+    if (!send_speaker(whole.segments[index], index)) return;
 }
 
 void TranscriptStream::send_end(storage::StoredResult stored) {

@@ -13,16 +13,19 @@ namespace millrace::api {
 
 // The text of a recording as server-sent events while its job runs: `transcript.text.delta` for each piece as
 // soon as all earlier pieces are finished, then `transcript.text.done` with the whole text and the usage.
-// With speakers, there is a delta for each segment, followed by `transcript.text.segment`. The type is in the
+// With speakers, there is a delta for each segment, followed by `transcript.text.segment`; the local engine
+// knows the speakers when it knows all voices, so these events come together at the end. The type is in the
 // data. The response begins with the first event, so that an unreadable recording gets a plain error. After
 // that an event `error` ends the stream. The stream also ends at shutdown and when the client disconnects;
 // the job continues.
 class TranscriptStream final : public JobStream {
  public:
+  // Whether diarized_json was requested, and when the segments have their speakers.
+  enum class Speakers { kNone, kWithText, kAtEnd };
   struct Marks {
     ReplayState replay_state = ReplayState::kFirst;
-    std::string dropped;         // x-millrace-dropped-params
-    bool with_speakers = false;  // diarized_json was requested
+    std::string dropped;  // x-millrace-dropped-params
+    Speakers speakers = Speakers::kNone;
   };
   // Starts the response to `call`. REQUIRES: the job belongs to the caller. Never blocks.
   static void start(Context& context, CallPtr call, const schemas::JobId& job, Marks marks);
@@ -41,6 +44,7 @@ class TranscriptStream final : public JobStream {
   void send_rest(const schemas::Transcript& whole);
   bool send_text(std::string_view more, std::string_view segment_id = {});
   bool send_segments(std::span<const schemas::TranscriptSegment> segments);
+  bool send_speaker(const schemas::TranscriptSegment& segment, std::size_t index);
 
   bool write(std::string_view frames);
   void fail(const base::Error& error, bool is_lasting);

@@ -34,6 +34,13 @@ int doctor(bool verbose, const Flags& flags);
 // Copies the data directory into a folder that does not exist yet. A gateway may be using the data directory.
 int backup(const std::string& folder, const Flags& flags);
 
+// The store in PostgreSQL at store.url. init: creates the schema or brings it up to date. check: prints what
+// is there without changing it; cli::kFailed if it is not usable. copy: between SQLite in `data` and
+// PostgreSQL, while no gateway runs; `target` is a URL, or "sqlite" for the way back.
+int store_init(const Flags& flags);
+int store_check(const Flags& flags);
+int store_copy(const std::string& target, const Flags& flags);
+
 struct KeyArguments {
   std::string name, tenant = "default";
   std::optional<std::string> scopes, expires;  // absent: the default scopes of a new key; no expiry

@@ -221,13 +221,18 @@ void report_sandbox(const process::JailProbe& probe, Report& report) {
   }
 }
 
-void report_transcription(const std::string& model, const base::Status& transcribed, Report& report) {
-  transcribed
-      ? report.ok("stt", model + " transcribes a sentence")
-      : report.fail("stt", model + ": " + transcribed.error().message,
-                    "scripts/setup installs ffmpeg, PocketSphinx, the speech engine and their models; "
-                    "other models are those of stt.models.");
-}
+// What the models of one part of the installation showed; a part has one row.
+struct ModelChecks {
+  std::string works;   // comma-separated names
+  std::string faults;  // "name: message", separated by "; "
+
+  void add(const std::string& model, const base::Status& checked) {
+    if (checked)
+      works += (works.empty() ? "" : ", ") + model;
+    else
+      faults += (faults.empty() ? "" : "; ") + model + ": " + checked.error().message;
+  }
+};
 
 void check_transcription_memory(const Settings& settings, Report& report) {
   const int slots = settings.slots.at(schemas::Kind::kStt);
@@ -243,44 +248,68 @@ void check_transcription_memory(const Settings& settings, Report& report) {
           ", or stt.engine to none.");
 }
 
-// Speaks a sentence with each English voice of speech.models; of the others, only the files are checked.
+// Speaks a sentence with flite and each English voice of speech.models; of the others, only the files are
+// checked.
 void check_voices(const Settings& settings, engines::EnginePool& children, Report& report) {
+  if (settings.speech_children == 0) return report.ok("speech", "off: speech.children is 0");
+  ModelChecks checks{.works = "millrace/flite", .faults = ""};
   const VoiceModels voices(settings);
   for (const schemas::LocalVoiceModel& each : voices.listed().all()) {
     const auto voice = voices.find(each.name, "default");
-    const bool is_tried = voice && voice->is_english;
-    const auto sound = is_tried ? speak_sentence(children, *voice) : base::Result<std::string>();
-    const std::optional<base::Error> wrong = !voice   ? std::optional(voice.error())
-                                             : !sound ? std::optional(sound.error())
-                                                      : std::nullopt;
-    wrong ? report.fail("speech", each.name + ": " + wrong->message,
-                        "Correct the row of speech.models or its files (docs/audio.md).")
-          : report.ok("speech", each.name + (is_tried ? " synthesises a sentence" : " has its files"));
+    base::Status checked = voice ? base::Status() : base::Status(voice.error());
+    if (voice && voice->is_english)
+      if (const auto sound = speak_sentence(children, *voice); !sound) checked = sound.error();
+    checks.add(each.name + (!voice || voice->is_english ? "" : " (files only)"), checked);
   }
+  checks.faults.empty() ? report.ok("speech", "a sentence synthesised by " + checks.works)
+                        : report.fail("speech", checks.faults,
+                                      "Correct the row of speech.models or its files (docs/audio.md).");
 }
 
-// Speaks a sentence, and transcribes it with each local model.
+// Transcribes the sentence with each local model.
+void check_transcribers(const Settings& settings, engines::EnginePool& children, const std::string& sentence,
+                        Report& report) {
+  ModelChecks checks;
+  const SpeechModels models(settings);
+  const schemas::LocalTranscriptionModels known = local_transcription_models(settings);
+  for (const schemas::LocalTranscriptionModel& each : known.all()) {
+    const auto model = models.find(each.name);
+    checks.add(each.name, model ? check_transcription(children, sentence, {*model, each.knows("en")})
+                                : base::Status(model.error()));
+  }
+  if (!checks.faults.empty())
+    return report.fail("stt", checks.faults,
+                       "scripts/setup installs ffmpeg, PocketSphinx, the speech engine and their models; "
+                       "other models are those of stt.models.");
+  if (const base::Status usable = check_moonshine(settings); !usable)
+    return report.warn("stt", "millrace/sphinx-en is the default model: " + usable.error().message,
+                       "With PocketSphinx one word in four is wrong; docs/audio.md.");
+  report.ok("stt", "a sentence transcribed by " + checks.works);
+}
+
+// Needs PocketSphinx alone, which is always there.
+void check_speaker_models(const Settings& settings, engines::EnginePool& children,
+                          const std::string& sentence, Report& report) {
+  if (settings.speaker_files.empty()) return;
+  auto how = SpeechModels(settings).find(std::string(schemas::kSphinxModel), true);
+  if (how) how->options.speakers = engines::SpeakerTask::kTellApart;
+  const base::Status found =
+      how ? check_transcription(children, sentence, {*how, false}) : base::Status(how.error());
+  found ? report.ok("speakers", "the voice of a sentence found by stt.speakers")
+        : report.fail("speakers", found.error().message,
+                      "Correct stt.speakers or its files; `millrace models pull speakers` fetches them "
+                      "(docs/audio.md).");
+}
+
 void check_speech(const Settings& settings, engines::EnginePool& children, Report& report) {
   const auto sentence = speak_sentence(children);
   if (!sentence)
     return report.fail("speech", sentence.error().message,
                        "scripts/setup installs flite, libsndfile and vo-aacenc.");
-  settings.speech_children == 0 ? report.ok("speech", "off: speech.children is 0")
-                                : report.ok("speech", "millrace/flite synthesises a sentence");
-  if (settings.speech_children > 0) check_voices(settings, children, report);
-  if (const base::Status usable = check_moonshine(settings); !usable)
-    report.warn("stt", "millrace/sphinx-en is the default model: " + usable.error().message,
-                "With PocketSphinx one word in four is wrong; docs/audio.md.");
+  check_voices(settings, children, report);
   check_transcription_memory(settings, report);
-  const SpeechModels models(settings);
-  const schemas::LocalTranscriptionModels known = local_transcription_models(settings);
-  for (const schemas::LocalTranscriptionModel& each : known.all()) {
-    const auto model = models.find(each.name);
-    const base::Status transcribed =
-        model ? check_transcription(children, *sentence, {*model, each.knows("en")})
-              : base::Status(model.error());
-    report_transcription(each.name, transcribed, report);
-  }
+  check_transcribers(settings, children, *sentence, report);
+  check_speaker_models(settings, children, *sentence, report);
 }
 
 void check_engine(const Settings& settings, Report& report) {

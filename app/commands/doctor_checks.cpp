@@ -137,6 +137,9 @@ base::Status check_transcription(engines::EnginePool& children, const std::strin
   };
   if (base::Status ended = outcome(ticket, ending->get_future()); !ended) return for_operator(ended.error());
   if (transcribed->error) return for_operator(*transcribed->error);
+  const bool needs_voice = trial.how.options.speakers == engines::SpeakerTask::kTellApart;
+  if (needs_voice && transcribed->voices.empty())
+    return base::error(base::Code::kInternal, "the models of stt.speakers found no voice in a sentence");
   const std::string text = schemas::text_of(*transcribed);
   if (!trial.knows_english || text.find(kTrialWord) != std::string::npos) return {};
   return base::error(base::Code::kInternal,

@@ -85,6 +85,7 @@ int exit_code_of(const base::Error& error) {
 int unknown_name(const std::string& name, const std::vector<CatalogueModel>& models,
                  const ModelPullRequest& request) {
   std::vector<std::string_view> names;
+  names.reserve(models.size());
   for (const CatalogueModel& model : models) names.push_back(model.name);
   const std::string_view near = base::nearest(name, names);
   const std::string list =
@@ -141,6 +142,14 @@ base::Status download(const CatalogueModel& model, const std::string& folder) {
   return {};
 }
 
+base::Status check_files(const CatalogueModel& model, const std::string& folder) {
+  if (model.family == engines::SpeechModelFamily::kSpeakers)
+    return engines::check_speaker_files(speaker_files_in(folder));
+  const auto files = engines::find_model_files({model.name, model.family, folder, model.languages});
+  if (!files) return files.error();
+  return {};
+}
+
 nlohmann::ordered_json catalogue_json(const CatalogueModel& model) {
   nlohmann::ordered_json files = nlohmann::ordered_json::array();
   for (const CatalogueFile& file : model.files)
@@ -178,8 +187,7 @@ int models_pull(const ModelPullRequest& request, const Flags& flags) {
     fail(done.error().message);
     return exit_code_of(done.error());
   }
-  const auto files = engines::find_model_files({model->name, model->family, *folder, model->languages});
-  if (!files) return fail(files.error().message);
+  if (const base::Status usable = check_files(*model, *folder); !usable) return fail(usable.error().message);
   std::cerr << "Add this to millrace.yaml, and restart the gateway:\n";
   std::cout << stt_models_row(*model, *folder);
   return cli::kOk;

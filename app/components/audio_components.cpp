@@ -153,7 +153,9 @@ std::unique_ptr<workers::Runner> TranscriptionComponent::make_runner(InferenceCo
   options.second_price = [&chat = inference.chat()](std::string_view model) {
     return chat.registry()->local_price(model).audio_second.value_or(0);
   };
-  options.local_model = [&models = *models_](const std::string& name) { return models.find(name); };
+  options.local_model = [&models = *models_](const std::string& name, bool with_speakers) {
+    return models.find(name, with_speakers);
+  };
   return std::make_unique<workers::SttRunner>(
       transcriber_, options,
       std::make_unique<workers::ProviderTranscriber>(workers::ChatSource{inference.chat(), inference.loop()},

@@ -1,5 +1,6 @@
 #include "app/components/speech_models.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -18,6 +19,19 @@ base::Result<engines::Recognition> recognition_with(const std::string& engine,
   engines::Recognition recognition{*std::move(loadable), {}};
   if (model.languages.size() == 1) recognition.options.language = model.languages.front();
   return recognition;
+}
+
+// The same with the files of stt.speakers.
+base::Result<engines::Recognition> with_speaker_files(const std::string& engine,
+                                                      const base::Result<engines::Recognition>& plain,
+                                                      const engines::SpeakerFiles& files) {
+  if (!plain) return plain;
+  if (files.empty())
+    return base::error(base::Code::kInternal,
+                       "this worker cannot tell speakers apart: set stt.speakers in its configuration");
+  auto loadable = engines::with_speakers(engine, plain->model, files);
+  if (!loadable) return std::move(loadable.error());
+  return engines::Recognition{*std::move(loadable), plain->options};
 }
 
 }  // namespace
@@ -50,25 +64,36 @@ schemas::LocalTranscriptionModels local_transcription_models(const Settings& set
 }
 
 SpeechModels::SpeechModels(const Settings& settings) {
-  std::error_code failed;
   const std::string engine = speech_engine_folder(settings);
-  const auto add = [&](const engines::SpeechModel& model) {
-    const auto [added, is_new] = models_.emplace(model.name, recognition_with(engine, model));
-    if (!is_new || !added->second) return;
-    for (const engines::SpeechFile& file : added->second->model->files())
-      files_.push_back(std::filesystem::weakly_canonical(file.path, failed).string());
+  const auto add = [&](std::string_view name, const base::Result<engines::Recognition>& plain) {
+    const auto [added, is_new] =
+        models_.emplace(name, Entry{plain, with_speaker_files(engine, plain, settings.speaker_files)});
+    if (!is_new) return;
+    add_files(added->second.plain);
+    add_files(added->second.with_speakers);
   };
-  add(engines::moonshine_model(engine));
-  for (const engines::SpeechModel& model : settings.speech_models) add(model);
-  models_.emplace(schemas::kSphinxModel, engines::Recognition());
+  const engines::SpeechModel moonshine = engines::moonshine_model(engine);
+  add(moonshine.name, recognition_with(engine, moonshine));
+  for (const engines::SpeechModel& model : settings.speech_models)
+    add(model.name, recognition_with(engine, model));
+  add(schemas::kSphinxModel, engines::Recognition());
 }
 
-base::Result<engines::Recognition> SpeechModels::find(const std::string& name) const {
+void SpeechModels::add_files(const base::Result<engines::Recognition>& recognition) {
+  if (!recognition || !recognition->model) return;
+  std::error_code failed;
+  for (const engines::SpeechFile& file : recognition->model->files()) {
+    std::string path = std::filesystem::weakly_canonical(file.path, failed).string();
+    if (std::ranges::find(files_, path) == files_.end()) files_.push_back(std::move(path));
+  }
+}
+
+base::Result<engines::Recognition> SpeechModels::find(const std::string& name, bool with_speakers) const {
   const auto found = models_.find(name);
   if (found == models_.end())
     return base::error(base::Code::kModelNotFound, "this worker does not have the model " + name +
                                                        ": add it to stt.models in its configuration");
-  return found->second;
+  return with_speakers ? found->second.with_speakers : found->second.plain;
 }
 
 }  // namespace millrace::app

@@ -24,14 +24,20 @@ class SpeechModels {
  public:
   explicit SpeechModels(const Settings& settings);
 
-  // The recogniser of the model of that name. kModelNotFound: the host does not have it. kInternal: its
-  // files, or those of the engine, are not complete.
-  base::Result<engines::Recognition> find(const std::string& name) const;
+  // The recogniser of the model of that name; `with_speakers`: with the files of stt.speakers.
+  // kModelNotFound: the host does not have it. kInternal: its files, or those of the engine, are not
+  // complete.
+  base::Result<engines::Recognition> find(const std::string& name, bool with_speakers = false) const;
   // The files that the engine's processes read: of the models that can be used, and of the library.
   const std::vector<std::string>& files() const { return files_; }
 
  private:
-  std::map<std::string, base::Result<engines::Recognition>, std::less<>> models_;
+  struct Entry {
+    base::Result<engines::Recognition> plain, with_speakers;
+  };
+  void add_files(const base::Result<engines::Recognition>& recognition);
+
+  std::map<std::string, Entry, std::less<>> models_;
   std::vector<std::string> files_;
 };
 

@@ -210,10 +210,11 @@ void read_ocr(const base::Config& config, Settings& s, std::vector<base::ConfigM
   s.ocr_idle = config.duration("ocr.idle");
 }
 
-void read_audio(const base::Config& config, Settings& s) {
+void read_audio(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
   s.stt_range_pieces = static_cast<int>(config.integer("stt.range_pieces"));
   s.stt_engine = config.text("stt.engine");
   s.stt_memory_bytes = config.bytes("stt.memory");
+  s.speaker_files = read_speaker_files(config, mistakes);
   s.speech_memory_bytes = config.bytes("speech.memory");
   s.stt_wait = config.duration("stt.wait");
   s.stt_duration_max = config.duration("stt.duration_max");
@@ -253,6 +254,13 @@ void compare(const base::Config& config, const Settings& s, std::vector<base::Co
     refuse("store.disk_free_min", "smaller than store.wal_max: running jobs need that space to end");
 }
 
+std::string store_url(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
+  std::string url = config.text("store.url");
+  if (!url.empty() && !url.starts_with("postgresql://") && !url.starts_with("postgres://"))
+    mistakes.push_back({config.origin("store.url"), "store.url: must begin with postgresql://"});
+  return url;
+}
+
 Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
   Settings s;
   s.data_dir = config.is_set("data") ? config.text("data") : default_data_dir();
@@ -280,11 +288,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.fetch_allow_hosts = config.list("fetch.allow_hosts");
   s.log_format = log_format(config);
   s.log_level = level_named(config.text("log.level"));
-  s.store_url = config.text("store.url");
-  if (!s.store_url.empty() && !s.store_url.starts_with("postgresql://") &&
-      !s.store_url.starts_with("postgres://")) {
-    mistakes.push_back({config.origin("store.url"), "store.url: must begin with postgresql://"});
-  }
+  s.store_url = store_url(config, mistakes);
   s.wal_max_bytes = config.bytes("store.wal_max");
   s.disk_free_min_bytes = config.bytes("store.disk_free_min");
   s.store_queue_max = static_cast<int>(config.integer("store.queue_max"));
@@ -310,7 +314,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.exec_output_max_bytes = config.bytes("exec.output_max");
   s.exec_output_grace = config.duration("exec.output_grace");
   s.drain_timeout = config.duration("drain.timeout");
-  read_audio(config, s);
+  read_audio(config, s, mistakes);
   read_ssh(config, s, mistakes);
   read_chat(config, s);
   compare(config, s, mistakes);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ai/engines/speech/speaker_files.h"
 #include "ai/engines/speech/speech_model.h"
 #include "ai/engines/speech/voice_files.h"
 #include "ai/inference/routing/registry.h"
@@ -72,6 +73,7 @@ struct Settings {
   std::string stt_engine;
   std::int64_t stt_memory_bytes = 0;
   std::vector<engines::SpeechModel> speech_models;  // of the section stt.models, in its order
+  engines::SpeakerFiles speaker_files;              // stt.speakers; empty: speakers are not told apart
   std::int64_t speech_memory_bytes = 0;
   std::vector<engines::VoiceModel> voice_models;  // of the section speech.models, in its order
   std::chrono::milliseconds stt_wait{}, stt_duration_max{}, stt_engine_time{}, stt_idle{};

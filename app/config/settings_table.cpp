@@ -58,21 +58,6 @@ constexpr std::array kTable = {
         .path = "store.url",
         .help = "PostgreSQL database (postgresql://…) that holds the jobs instead of SQLite in `data`",
         .secret = true},
-    base::Setting{.path = "blobs.url",
-                  .help =
-                      "s3://BUCKET[/PREFIX] that holds documents and large results instead of a folder in "
-                      "`data`"},
-    base::Setting{.path = "blobs.endpoint", .help = "http[s]://HOST[:PORT] of the S3-compatible storage"},
-    base::Setting{.path = "blobs.region", .default_text = "us-east-1", .help = "Region of the bucket"},
-    base::Setting{
-        .path = "blobs.access_key", .help = "Its access key: file:PATH or env:NAME", .secret = true},
-    base::Setting{
-        .path = "blobs.secret_key", .help = "Its secret key: file:PATH or env:NAME", .secret = true},
-    base::Setting{.path = "blobs.cache",
-                  .type = SettingType::kBytes,
-                  .default_text = "10GiB",
-                  .help = "Largest size of the local copies of what is in the bucket",
-                  .min = kMiB},
     base::Setting{.path = "store.wal_max",
                   .type = SettingType::kBytes,
                   .default_text = "64MiB",
@@ -89,6 +74,21 @@ constexpr std::array kTable = {
                   .type = SettingType::kBytes,
                   .default_text = "512MiB",
                   .help = "Free disk below which new work gets 503",
+                  .min = kMiB},
+    base::Setting{.path = "blobs.url",
+                  .help =
+                      "s3://BUCKET[/PREFIX] that holds documents and large results instead of a folder in "
+                      "`data`"},
+    base::Setting{.path = "blobs.endpoint", .help = "http[s]://HOST[:PORT] of the S3-compatible storage"},
+    base::Setting{.path = "blobs.region", .default_text = "us-east-1", .help = "Region of the bucket"},
+    base::Setting{
+        .path = "blobs.access_key", .help = "Its access key: file:PATH or env:NAME", .secret = true},
+    base::Setting{
+        .path = "blobs.secret_key", .help = "Its secret key: file:PATH or env:NAME", .secret = true},
+    base::Setting{.path = "blobs.cache",
+                  .type = SettingType::kBytes,
+                  .default_text = "10GiB",
+                  .help = "Largest size of the local copies of what is in the bucket",
                   .min = kMiB},
     base::Setting{.path = "retention.results",
                   .type = SettingType::kDuration,
@@ -299,6 +299,13 @@ constexpr std::array kTable = {
                   .help = "Memory of one transcribing process; a larger model needs more",
                   .min = std::int64_t{256} << 20,
                   .max = std::int64_t{1} << 40},
+    base::Setting{
+        .path = "stt.speakers.segmentation",
+        .default_text = "",
+        .help = "ONNX file of pyannote segmentation, for diarized_json; with stt.speakers.embedding"},
+    base::Setting{.path = "stt.speakers.embedding",
+                  .default_text = "",
+                  .help = "ONNX file of WeSpeaker, 3D-Speaker or NeMo that describes voices"},
     base::Setting{.path = "stt.wait",
                   .type = SettingType::kDuration,
                   .default_text = "120s",

@@ -144,6 +144,29 @@ SpeechModelsSection read_speech_models(const ConfigNode& section) {
   return out;
 }
 
+engines::SpeakerFiles read_speaker_files(const base::Config& config,
+                                         std::vector<base::ConfigMistake>& mistakes) {
+  struct Part {
+    const char *name, *other;
+  };
+  constexpr Part kParts[] = {{"stt.speakers.segmentation", "stt.speakers.embedding"},
+                             {"stt.speakers.embedding", "stt.speakers.segmentation"}};
+  const std::size_t before = mistakes.size();
+  for (const auto& [name, other] : kParts) {
+    const std::string& path = config.text(name);
+    if (path.empty() && config.is_set(other))
+      mistakes.push_back({config.origin(other), std::string(name) + ": is missing; both files are needed"});
+    if (!path.empty() && !path.starts_with('/'))
+      mistakes.push_back({config.origin(name), std::string(name) + ": \"" + path +
+                                                   "\" does not begin with /: give the whole path"});
+  }
+  engines::SpeakerFiles files{config.text(kParts[0].name), config.text(kParts[1].name)};
+  if (mistakes.size() > before || files.empty()) return {};
+  if (const base::Status good = engines::check_speaker_files(files); !good)
+    mistakes.push_back({config.origin(kParts[0].name), "stt.speakers: " + good.error().message, false});
+  return files;
+}
+
 void check_local_model_names(const LocalRows& rows, const inference::ModelSettings& others,
                              std::span<const std::string> other_places,
                              std::vector<base::ConfigMistake>& mistakes) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ai/engines/speech/speaker_files.h"
 #include "ai/engines/speech/speech_model.h"
 #include "ai/inference/routing/registry.h"
 #include "app/config/section_map.h"
@@ -22,6 +23,11 @@ struct SpeechModelsSection {
 // Reads a list of {name, family, path, languages}. A folder without the files of its family is a mistake that
 // is not fatal, because only the process that transcribes needs it. Blocks on the disk.
 SpeechModelsSection read_speech_models(const base::ConfigNode& section);
+
+// Reads stt.speakers. A file that is missing, damaged or of another family is a mistake that is not fatal, as
+// above; a path that is not absolute, or one file without the other, is fatal. Blocks on the disk.
+engines::SpeakerFiles read_speaker_files(const base::Config& config,
+                                         std::vector<base::ConfigMistake>& mistakes);
 
 // Why the settings refuse a valid name: a built-in model has it, or it is one of `further`. Empty: they do
 // not.

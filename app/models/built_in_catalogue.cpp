@@ -23,6 +23,7 @@ struct BuiltInFile {
   std::string_view name;  // empty: no file
   std::int64_t bytes = 0;
   std::string_view sha256;
+  std::string_view url = {};  // empty: the folder's and `name`
 };
 
 struct BuiltInModel {
@@ -33,7 +34,7 @@ struct BuiltInModel {
   std::array<BuiltInFile, 4> files;
 };
 
-constexpr std::array<BuiltInModel, 8> kBuiltInModels{{
+constexpr std::array<BuiltInModel, 9> kBuiltInModels{{
     {"moonshine-tiny-en",
      SpeechModelFamily::kMoonshine,
      "en",
@@ -115,6 +116,18 @@ constexpr std::array<BuiltInModel, 8> kBuiltInModels{{
        {"decoder.int8.onnx", 11'845'275, "179e50c43d1a9de79c8a24149a2f9bac6eb5981823f2a2ed88d655b24248db4e"},
        {"joiner.int8.onnx", 6'355'277, "3164c13fc2821009440d20fcb5fdc78bff28b4db2f8d0f0b329101719c0948b3"},
        {"tokens.txt", 93'939, "d58544679ea4bc6ac563d1f545eb7d474bd6cfa467f0a6e2c1dc1c7d37e3c35d"}}}},
+    {"speakers",
+     SpeechModelFamily::kSpeakers,
+     "",
+     "MIT and Apache-2.0",
+     "",
+     {{{kSegmentationFile, 5'992'913, "220ad67ca923bef2fa91f2390c786097bf305bceb5e261d4af67b38e938e1079",
+        "https://huggingface.co/csukuangfj/sherpa-onnx-pyannote-segmentation-3-0/resolve/"
+        "9403a6902bb58e3d5ae8c7e77c3422de279db2e0/model.onnx"},
+       {kEmbeddingFile, 28'281'164, "aa3cfc16963a10586a9393f5035d6d6b57e98d358b347f80c2a30bf4f00ceba2",
+        "https://huggingface.co/csukuangfj/speaker-embedding-models/resolve/"
+        "0743f301363dec56491a490f6d6cbc9d67f9a3bf/"
+        "3dspeaker_speech_campplus_sv_zh_en_16k-common_advanced.onnx"}}}},
 }};
 
 }  // namespace
@@ -130,8 +143,8 @@ std::vector<CatalogueModel> built_in_catalogue() {
     for (std::string code; codes >> code;) model.languages.push_back(code);
     for (const BuiltInFile& file : row.files) {
       if (file.name.empty()) continue;
-      model.files.push_back({std::string(file.name), std::string(row.url).append(file.name), file.bytes,
-                             std::string(file.sha256)});
+      std::string url = file.url.empty() ? std::string(row.url).append(file.name) : std::string(file.url);
+      model.files.push_back({std::string(file.name), std::move(url), file.bytes, std::string(file.sha256)});
     }
   }
   return out;

@@ -76,6 +76,17 @@ void read_catalogue_files(SectionMap& map, CatalogueModel& model, Mistakes& mist
   }
 }
 
+constexpr std::string_view kSpeakersFamily = "speakers";
+
+void check_speaker_names(SectionMap& map, const CatalogueModel& model) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(model.files, name, &CatalogueFile::name) != model.files.end();
+  };
+  if (!has(kSegmentationFile) || !has(kEmbeddingFile))
+    map.mistake("files", "the family speakers has the files " + std::string(kSegmentationFile) + " and " +
+                             std::string(kEmbeddingFile));
+}
+
 CatalogueModel read_catalogue_model(const ConfigNode& node, Mistakes& mistakes) {
   SectionMap map(node, std::string(kCatalogueModels), kCatalogueModelKeys, mistakes);
   CatalogueModel model;
@@ -86,14 +97,20 @@ CatalogueModel read_catalogue_model(const ConfigNode& node, Mistakes& mistakes) 
   if (const std::string taken = taken_model_name(model.name, schemas::default_transcription_names());
       !taken.empty())
     map.mistake("name", taken);
-  if (const auto family = read_speech_family(map)) model.family = *family;
-  model.languages = read_speech_languages(map);
+  const bool is_for_speakers = map.text("family") == kSpeakersFamily;
+  if (is_for_speakers) {
+    model.family = engines::SpeechModelFamily::kSpeakers;
+  } else {
+    if (const auto family = read_speech_family(map)) model.family = *family;
+    model.languages = read_speech_languages(map);
+  }
   model.licence = map.text("licence").value_or("");
   if (model.licence.empty()) map.mistake("licence", "is missing, as in MIT");
   if (!is_printable(model.licence, kLicenceBytesMax))
     map.mistake("licence", "has at most " + std::to_string(kLicenceBytesMax) +
                                " characters, all of them printable ASCII");
   read_catalogue_files(map, model, mistakes);
+  if (is_for_speakers) check_speaker_names(map, model);
   return model;
 }
 
@@ -148,17 +165,35 @@ base::Result<std::vector<CatalogueModel>> read_catalogue(const std::string& file
   return base::error(base::Code::kInvalidField, std::move(summary));
 }
 
+engines::SpeakerFiles speaker_files_in(const std::string& folder) {
+  return {folder + "/" + std::string(kSegmentationFile), folder + "/" + std::string(kEmbeddingFile)};
+}
+
+namespace {
+
+// In single quotes, in which a quote is doubled.
+std::string yaml_text(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
 std::string stt_models_row(const CatalogueModel& model, const std::string& folder) {
+  if (model.family == engines::SpeechModelFamily::kSpeakers) {
+    const engines::SpeakerFiles files = speaker_files_in(folder);
+    return "stt:\n  speakers:\n    segmentation: " + yaml_text(files.segmentation) +
+           "\n    embedding: " + yaml_text(files.embedding) + "\n";
+  }
   std::string languages;
   for (const std::string& code : model.languages) {
     // YAML 1.1 reads a bare `no`, Norwegian, as false.
     languages += (languages.empty() ? "" : ", ") + (code == "no" ? "\"no\"" : code);
   }
-  std::string path;  // in single quotes, in which a quote is doubled
-  for (const char c : folder) path += c == '\'' ? std::string("''") : std::string(1, c);
-  return "stt:\n  models:\n  - name: '" + model.name +  // 1.0 would be a number
-         "'\n    family: " + std::string(engines::family_name(model.family)) + "\n    path: '" + path +
-         "'\n    languages: [" + languages + "]\n";
+  return "stt:\n  models:\n  - name: " + yaml_text(model.name) +  // 1.0 would be a number
+         "\n    family: " + std::string(engines::family_name(model.family)) +
+         "\n    path: " + yaml_text(folder) + "\n    languages: [" + languages + "]\n";
 }
 
 }  // namespace millrace::app

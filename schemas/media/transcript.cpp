@@ -28,6 +28,7 @@ Json segment_json(const TranscriptSegment& segment) {
            {"compression_ratio", segment.compression_ratio},
            {"no_speech_prob", segment.no_speech_prob}};
   if (!segment.speaker.empty()) out["speaker"] = segment.speaker;
+  if (segment.voice != TranscriptSegment::kNoVoice) out["voice"] = segment.voice;
   return out;
 }
 
@@ -65,6 +66,7 @@ std::vector<TranscriptSegment> segments_from(const Json& list) {
     segment.compression_ratio = number(from, "compression_ratio");
     segment.no_speech_prob = number(from, "no_speech_prob");
     segment.speaker = from.value("speaker", std::string());
+    segment.voice = from.value("voice", TranscriptSegment::kNoVoice);
   }
   return out;
 }
@@ -77,6 +79,19 @@ std::vector<TranscriptWord> words_from(const Json& list) {
   return out;
 }
 
+Json voices_json(const std::vector<Voice>& voices) {
+  Json list = Json::array();
+  for (const Voice& each : voices) list.push_back({{"seconds", each.seconds}, {"embedding", each.embedding}});
+  return list;
+}
+
+std::vector<Voice> voices_from(const Json& list) {
+  std::vector<Voice> out;
+  for (const Json& from : list)
+    out.push_back({from.at("embedding").get<std::vector<float>>(), number(from, "seconds")});
+  return out;
+}
+
 TranscriptPiece piece_from(const Json& from) {
   TranscriptPiece piece{segments_from(from.at("segments")), words_from(from.at("words")), std::nullopt};
   if (const auto error = from.find("error"); error != from.end()) {
@@ -86,6 +101,7 @@ TranscriptPiece piece_from(const Json& from) {
   piece.language = from.value("language", std::string());
   if (const auto seconds = from.find("seconds"); seconds != from.end())
     piece.seconds = seconds->get<double>();
+  if (const auto voices = from.find("voices"); voices != from.end()) piece.voices = voices_from(*voices);
   return piece;
 }
 
@@ -122,6 +138,7 @@ std::string to_json(const TranscriptPiece& piece) {
     out["error"] = {{"code", base::name(piece.error->code)}, {"message", piece.error->message}};
   if (!piece.language.empty()) out["language"] = piece.language;
   if (piece.seconds) out["seconds"] = *piece.seconds;
+  if (!piece.voices.empty()) out["voices"] = voices_json(piece.voices);
   return dump(out);
 }
 

@@ -26,6 +26,14 @@ struct TranscriptSegment {
   std::vector<std::int64_t> tokens;
   double temperature = 0, avg_logprob = 0, compression_ratio = 0, no_speech_prob = 0;
   std::string speaker = {};  // a known speaker's name, or a label such as "A"; empty: not known
+  int voice = kNoVoice;      // index of the speaker's voice in TranscriptPiece::voices
+  static constexpr int kNoVoice = -1;
+};
+
+// A voice as a model for speakers describes it: voices of one person point in nearly the same direction.
+struct Voice {
+  std::vector<float> embedding;
+  double seconds = 0;  // of speech
 };
 
 // The recognised text of one piece of a recording. A job stores it as a part, in the recording's order.
@@ -35,6 +43,7 @@ struct TranscriptPiece {
   std::optional<base::Error> error;    // the piece could not be recognised; the rest is empty
   std::string language = {};           // as in Transcript, if the recogniser detected it
   std::optional<double> seconds = {};  // set only for a whole recording, from a provider's model
+  std::vector<Voice> voices = {};      // of its speakers, if the local engine told them apart
 };
 std::string to_json(const TranscriptPiece& piece);
 base::Result<TranscriptPiece> piece_from_json(std::string_view json);

@@ -314,9 +314,12 @@ std::optional<Refusal> no_speakers(const TranscriptionRequest& request, bool kno
   if (knows_speakers || request.spec.style.form != TranscriptFormat::kDiarizedJson) return std::nullopt;
   const std::string model =
       request.spec.by_provider ? "The model '" + request.spec.model + "'" : "The local engine";
-  return invalid(
-      {at_field("response_format", model + " does not tell speakers apart, which diarized_json needs: use a "
-                                           "provider's model that does, such as gpt-4o-transcribe-diarize")});
+  const std::string setting =
+      request.spec.by_provider ? "" : "set stt.speakers (`millrace models pull speakers` has its files), or ";
+  return invalid({at_field("response_format",
+                           model + " does not tell speakers apart, which diarized_json needs: " + setting +
+                               "use a provider's model that does, such as "
+                               "gpt-4o-transcribe-diarize")});
 }
 
 void drop_unsupported_speakers(const SpeakerSupport& support, TranscriptionRequest& request) {

@@ -45,7 +45,8 @@ base::Status SecretChecks::replace(std::string name, std::string value, std::str
   return write_and_wait(
       store_,
       [name = std::move(name), value = std::move(value), actor = std::move(actor)](Tx& tx) -> base::Status {
-        tx.db.prepare(R"(
+        tx.db
+            .prepare(R"(
             INSERT INTO secret_checks (name, value) VALUES (?1, ?2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value)"_sql)
             .bind(name, value)

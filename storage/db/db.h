@@ -174,11 +174,13 @@ class Db {
 
   void execute(Sql sql) { script(sql.text()); }   // one or more statements without parameters
   virtual void script(std::string_view sql) = 0;  // migrations only
-  virtual std::int64_t changes() const = 0;       // rows that this connection has changed
+  // A statement that is not cached, for a text that is built at run time (copies of whole tables only).
+  virtual std::unique_ptr<PreparedStatement> compile(std::string_view sql) = 0;
+  virtual std::int64_t last_row_id() = 0;    // that the last INSERT has numbered by itself
+  virtual std::int64_t changes() const = 0;  // rows that this connection has changed
 
  protected:
   Db() = default;
-  virtual std::unique_ptr<PreparedStatement> compile(std::string_view sql) = 0;
   void discard_pending() { pending_.reset(); }
   void drop_statements() { cache_.clear(); }  // before the connection is closed
 

@@ -375,5 +375,6 @@ INSERT INTO clock VALUES (1, 0, 0, 0, 0, 0, 0, 0);
 -- The newest group of each writer, by which it learns after a lost connection whether its COMMIT was done.
 CREATE TABLE writers (
   writer    bytea PRIMARY KEY,
-  group_seq bigint NOT NULL
+  group_seq bigint NOT NULL,
+  at        timestamptz NOT NULL
 ) WITH (fillfactor = 50);

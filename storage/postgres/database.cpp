@@ -12,6 +12,9 @@
 
 #include "platform/base/crypto.h"
 #include "platform/base/log.h"
+#include "platform/base/utf8.h"
+#include "schemas/json/broken_json.h"
+#include "storage/db/process_end.h"
 #include "storage/postgres/library.h"
 #include "storage/postgres/translate.h"
 
@@ -32,7 +35,7 @@ constexpr milliseconds kReconnectPause{100};
 constexpr const char* kSetUp =
     "SET default_transaction_isolation = 'read committed'; SET client_encoding = 'UTF8';"
     "SET standard_conforming_strings = on; SET idle_in_transaction_session_timeout = '5s';"
-    "SET client_min_messages = warning";
+    "SET lock_timeout = '10s'; SET client_min_messages = warning";
 constexpr const char* kBeginWrite =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('millrace ' || current_schema(), 0));"
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -43,10 +46,11 @@ DbError::Cause cause_of(std::string_view state) {
   if (state == "57014") return Cause::kInterrupted;
   if (state == "40001" || state == "40P01" || state == "55P03") return Cause::kBusy;
   const std::string_view area = state.substr(0, 2);
-  // No state: the connection was lost. 08: it could not be made; 57P: the server shuts down. Then: shortage
-  // of resources, I/O errors, damaged data, a read-only server.
-  if (state.empty() || state.substr(0, 2) == "08" || state.substr(0, 3) == "57P") return Cause::kUnreachable;
-  const bool is_unusable = area == "53" || area == "58" || area == "XX" || state == "25006";
+  // No state: the connection was lost. 08: it could not be made; 57P: the server shuts down; 25006: it is a
+  // standby now. Then: shortage of resources, I/O errors, damaged data.
+  if (state.empty() || area == "08" || state.starts_with("57P") || state == "25006")
+    return Cause::kUnreachable;
+  const bool is_unusable = area == "53" || area == "58" || area == "XX";
   return is_unusable ? Cause::kUnusable : Cause::kFault;
 }
 
@@ -59,6 +63,10 @@ std::int64_t number(const char* text) {
   std::int64_t value = 0;
   std::from_chars(text, text + std::strlen(text), value);
   return value;
+}
+
+bool is_storable(std::string_view text) {
+  return text.find('\0') == std::string_view::npos && base::is_utf8(text);
 }
 
 template <class T>
@@ -83,6 +91,13 @@ std::int64_t whole_number(const char* bytes) {
 }
 
 }  // namespace
+
+std::string postgres_text(std::string_view text) {
+  if (is_storable(text)) return std::string(text);
+  std::string out;
+  for (const char c : schemas::repair_utf8(text)) c == '\0' ? out.append("\xEF\xBF\xBD") : out.append(1, c);
+  return out;
+}
 
 // The result of a statement. Throws the error that it is.
 class PostgresDb::Result {
@@ -125,7 +140,10 @@ class PostgresStatement final : public PreparedStatement {
     set(parameter, kFloat8, std::string(text.data(), end));
   }
   void bind(int parameter, std::nullptr_t) override { at(parameter) = {}; }
-  void bind(int parameter, std::string_view text) override { set(parameter, kText, text); }
+  void bind(int parameter, std::string_view text) override {
+    if (is_storable(text)) return set(parameter, kText, text);
+    set(parameter, kText, postgres_text(text));
+  }
   void bind(int parameter, const BlobView& view) override { set(parameter, kBytea, view.bytes); }
 
   bool step() override {
@@ -260,9 +278,10 @@ PostgresDb::~PostgresDb() {
 void PostgresDb::connect() {
   libpq().finish(std::exchange(connection_, nullptr));
   // Later keywords win, so the URL may say otherwise.
-  constexpr std::array kKeywords = {"connect_timeout", "application_name", "dbname",
-                                    static_cast<const char*>(nullptr)};
-  const std::array values = {"5", "millrace", url_.c_str(), static_cast<const char*>(nullptr)};
+  constexpr std::array<const char*, 8> kKeywords = {
+      "application_name",    "connect_timeout",  "tcp_user_timeout", "keepalives_idle",
+      "keepalives_interval", "keepalives_count", "dbname",           nullptr};
+  const std::array<const char*, 8> values = {"millrace", "5", "10000", "5", "2", "3", url_.c_str(), nullptr};
   connection_ = libpq().connect(kKeywords.data(), values.data(), 1);
   if (libpq().status(connection_) != CONNECTION_OK)
     throw DbError{.cause = DbError::Cause::kUnreachable,
@@ -277,8 +296,17 @@ void PostgresDb::connect() {
   run(kSetUp);
 }
 
-void PostgresDb::ensure_connected() {
-  if (libpq().status(connection_) != CONNECTION_OK) connect();
+// That a connection was lost while it was idle shows at its next use.
+PostgresDb::Result PostgresDb::begin(const char* sql) {
+  if (libpq().status(connection_) == CONNECTION_OK) {
+    try {
+      return run(sql);
+    } catch (const DbError& e) {
+      if (e.cause != DbError::Cause::kUnreachable) throw;
+    }
+  }
+  connect();
+  return run(sql);
 }
 
 PostgresDb::Result PostgresDb::run(const char* sql) {
@@ -290,17 +318,16 @@ std::unique_ptr<PreparedStatement> PostgresDb::compile(std::string_view sql) {
 }
 
 void PostgresDb::begin_write() {
-  ensure_connected();
   ++group_;
-  const Result begun = run(kBeginWrite);
+  const Result begun = begin(kBeginWrite);
   if (observe_) observe_(base::wall_from(number(libpq().value(begun.get(), 0, 0))));
 }
 
 void PostgresDb::commit() {
   write_pending();
-  const std::string row = "INSERT INTO writers (writer, group_seq) VALUES ('\\x" + writer_ + "', " +
-                          std::to_string(group_) +
-                          ") ON CONFLICT (writer) DO UPDATE SET group_seq = excluded.group_seq";
+  const std::string row =
+      "INSERT INTO writers (writer, group_seq, at) VALUES ('\\x" + writer_ + "', " + std::to_string(group_) +
+      ", now()) ON CONFLICT (writer) DO UPDATE SET group_seq = excluded.group_seq, at = now()";
   run(row.c_str());
   try {
     run("COMMIT");
@@ -323,7 +350,8 @@ bool PostgresDb::was_committed() {
       run("ROLLBACK");
       base::log_info("store_commit_settled", {{"committed", is_committed}});
       return is_committed;
-    } catch (const DbError&) {
+    } catch (const DbError& e) {
+      if (is_stopping_) exit_after_commit_failure(e);
       std::this_thread::sleep_for(kReconnectPause);
     }
   }
@@ -340,12 +368,10 @@ void PostgresDb::roll_back() {
 }
 
 void PostgresDb::begin_read(steady_clock::time_point end) {
-  ensure_connected();
   const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
-  const std::string begin =
-      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = " +
-      std::to_string(std::max<std::int64_t>(1, left.count()));
-  run(begin.c_str());
+  const std::string text = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = " +
+                           std::to_string(std::max<std::int64_t>(1, left.count()));
+  begin(text.c_str());
 }
 
 void PostgresDb::end_read() noexcept {
@@ -357,5 +383,10 @@ void PostgresDb::end_read() noexcept {
 }
 
 void PostgresDb::script(std::string_view sql) { run(std::string(sql).c_str()); }
+
+std::int64_t PostgresDb::last_row_id() {
+  const Result last = run("SELECT lastval()");
+  return number(libpq().value(last.get(), 0, 0));
+}
 
 }  // namespace millrace::storage

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,10 +14,14 @@ struct pg_conn;
 
 namespace millrace::storage {
 
+// `text` as PostgreSQL can store it: NUL and invalid UTF-8 become U+FFFD.
+std::string postgres_text(std::string_view text);
+
 // A connection to PostgreSQL. The texts of the role classes are translated (translate.h); a statement is
-// prepared at its first run on a connection. After a lost connection, the next begin_write or begin_read
-// connects again. Transactions are READ COMMITTED. A writing one holds an advisory lock of the schema from
-// its beginning to its end, so that all writers of a store write in turn, as on SQLite.
+// prepared at its first run on a connection. Text is stored as postgres_text. After a lost connection, the
+// next begin_write or begin_read connects again. Transactions are READ COMMITTED. A writing one holds an
+// advisory lock of the schema from its beginning to its end, so that all writers of a store write in turn, as
+// on SQLite.
 class PostgresDb final : public Db {
  public:
   // Gets the server's clock at the beginning of each writing transaction, when its lock is held.
@@ -26,21 +31,23 @@ class PostgresDb final : public Db {
   ~PostgresDb() override;
 
   void begin_write() override;
-  // If the connection is lost meanwhile, waits until the database tells whether the transaction was
-  // committed.
+  // If the connection is lost meanwhile, waits until the server tells whether the transaction was committed.
   void commit() override;
   void roll_back() override;
+  // Makes a commit in doubt end the process instead of waiting. Any thread.
+  void stop_waiting() { is_stopping_ = true; }
   void begin_read(std::chrono::steady_clock::time_point end) override;
   void end_read() noexcept override;
   void script(std::string_view sql) override;
+  std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
+  std::int64_t last_row_id() override;
   std::int64_t changes() const override { return changes_; }
 
  private:
   friend class PostgresStatement;
   class Result;
-  std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
   void connect();
-  void ensure_connected();
+  Result begin(const char* sql);
   Result run(const char* sql);
   bool was_committed();
 
@@ -52,6 +59,7 @@ class PostgresDb final : public Db {
   std::int64_t changes_ = 0;
   const std::string writer_;  // the key of this connection's row in `writers`, in hexadecimal
   std::int64_t group_ = 0;    // number of the current writing transaction
+  std::atomic<bool> is_stopping_{false};
 };
 
 }  // namespace millrace::storage

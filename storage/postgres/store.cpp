@@ -21,19 +21,23 @@
 namespace millrace::storage {
 namespace {
 
-constexpr std::chrono::milliseconds kCloseTimeout{5'000};
 constexpr std::chrono::seconds kWatchEvery{1};
 
 // Writers take turns by the lock that each transaction holds, so the gate is always open.
 class PostgresGate final : public WriteGate {
  public:
+  explicit PostgresGate(PostgresDb& db) : db_(db) {}
   bool acquire() override { return !interrupted_; }
   void release() override {}
   void group_done() override {}
-  void interrupt() override { interrupted_ = true; }
+  void interrupt() override {
+    interrupted_ = true;
+    db_.stop_waiting();
+  }
   std::string failure_cause(const DbError& e) const override { return "store.url: " + e.message; }
 
  private:
+  PostgresDb& db_;
   std::atomic<bool> interrupted_{false};
 };
 
@@ -57,7 +61,7 @@ base::Status check_durability(Db& db) {
   return {};
 }
 
-std::vector<std::unique_ptr<Db>> reader_connections(const Store::Options& options) {
+std::vector<std::unique_ptr<Db>> postgres_readers(const Store::Options& options) {
   std::vector<std::unique_ptr<Db>> all;
   for (int i = 0; i < options.readers; ++i) all.push_back(std::make_unique<PostgresDb>(options.url));
   return all;
@@ -71,14 +75,16 @@ class PostgresStore final : public Store {
         server_clock_(host_clock),
         clock_(time == StoreTime::kServer ? static_cast<const base::Clock&>(server_clock_) : host_clock),
         blobs_(std::move(blobs)),
-        readers_(reader_connections(options_)),
-        db_(options_.url, [this](base::WallTime now) { server_clock_.set(now); }) {}
+        readers_(postgres_readers(options_)),
+        db_(options_.url, [this](base::WallTime now) { server_clock_.set(now); }),
+        gate_(db_) {}
   ~PostgresStore() override { close(); }
 
   // Before anything else: checks the server, and brings the schema up to date.
   base::Status prepare() {
     if (auto durable = check_durability(db_); !durable) return durable;
     if (auto migrated = migrate_postgres(db_, postgres_migrations()); !migrated) return migrated;
+    db_.execute("DELETE FROM writers WHERE at < now() - interval '7 days'");
     writer_.emplace(GroupWriter::Options{.queue_max = options_.queue_max,
                                          .limits = {.bounds = {options_.group_operations_max,
                                                                options_.group_payload_bytes_max},
@@ -116,7 +122,8 @@ class PostgresStore final : public Store {
     return stats;
   }
   void close() override {
-    if (writer_) writer_->close(health_.failing() ? std::chrono::milliseconds(0) : kCloseTimeout);
+    if (writer_)
+      writer_->close(health_.failing() ? std::chrono::milliseconds(0) : GroupWriter::kCloseTimeout);
     watch_ = {};
     readers_.close();
   }
@@ -139,15 +146,26 @@ class PostgresStore final : public Store {
   PostgresClock server_clock_;
   const base::Clock& clock_;
   HealthState health_;
-  PostgresGate gate_;
   std::unique_ptr<Blobs> blobs_;
   ReaderPool readers_;
   PostgresDb db_;
+  PostgresGate gate_;
   std::optional<GroupWriter> writer_;
   std::jthread watch_;
 };
 
 }  // namespace
+
+base::Result<int> create_postgres_schema(const std::string& url) {
+  try {
+    PostgresDb db(url);
+    if (auto durable = check_durability(db); !durable) return durable.error();
+    if (auto migrated = migrate_postgres(db, postgres_migrations()); !migrated) return migrated.error();
+    return schema_version(db);
+  } catch (const DbError& e) {
+    return server_refused(e.message);
+  }
+}
 
 base::Result<PostgresInspection> inspect_postgres(const std::string& url) {
   try {

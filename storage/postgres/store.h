@@ -19,6 +19,9 @@ enum class StoreTime {
 base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options, const base::Clock& clock,
                                                          StoreTime time);
 
+// Creates the schema, or brings it up to date; returns its version. The error says what to do.
+base::Result<int> create_postgres_schema(const std::string& url);
+
 struct PostgresInspection {
   std::string server_version;
   int schema = 0;  // 0: none yet

@@ -7,6 +7,7 @@
 
 #include "platform/base/crypto.h"
 #include "storage/data_dir.h"
+#include "storage/db/process_end.h"
 #include "storage/sqlite/errors.h"
 #include "storage/sqlite/vfs.h"
 
@@ -253,6 +254,8 @@ void SqliteDb::end_read() noexcept {
 }
 
 void SqliteDb::script(std::string_view sql) { run_script(handle_, std::string(sql).c_str()); }
+
+std::int64_t SqliteDb::last_row_id() { return sqlite3_last_insert_rowid(handle_); }
 
 std::int64_t SqliteDb::changes() const { return sqlite3_total_changes64(handle_); }
 

@@ -44,6 +44,8 @@ class SqliteDb final : public Db {
   void begin_read(std::chrono::steady_clock::time_point end) override;
   void end_read() noexcept override;
   void script(std::string_view sql) override;
+  std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
+  std::int64_t last_row_id() override;
   std::int64_t changes() const override;
 
   sqlite3* handle() const { return handle_; }
@@ -58,7 +60,6 @@ class SqliteDb final : public Db {
     int frames = 0;
     std::uint64_t commits = 0;
   };
-  std::unique_ptr<PreparedStatement> compile(std::string_view sql) override;
   static int note_commit(void* state, sqlite3* db, const char* name, int frames);
   void open_file(const Options& options);
   void configure(const Options& options);

@@ -1,11 +1,9 @@
 #include "storage/sqlite/errors.h"
 
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -15,6 +13,7 @@
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 #include "storage/data_dir.h"
+#include "storage/db/process_end.h"
 #include "storage/sqlite/sync_failure.h"
 
 namespace millrace::storage {
@@ -24,44 +23,19 @@ constexpr const char* kAdvice =
     "start millrace again: it reads the store from the disk and continues; if this happens again, check the "
     "disk (`dmesg`), move the data directory to another disk, or restore a backup";
 
-// Only one thread ends the process: returns true for the first caller. The others wait for the end
-// (wait_for_end).
-bool claim_end() {
-  static std::atomic_flag is_claimed;
-  return !is_claimed.test_and_set();
-}
-
-[[noreturn]] void wait_for_end() {
-  while (true) ::pause();
-}
-
-// REQUIRES: claim_end.
-[[noreturn]] void exit_process(const char* event, std::initializer_list<base::LogField> fields) {
-  base::log_error(event, fields);
-  base::log_stop();
-  ::_exit(1);
-}
-
-[[noreturn]] void exit_process(const char* event, const DbError& e) {
-  if (!claim_end()) wait_for_end();
-  exit_process(event, {{"code", e.code}, {"error", e.message}});
-}
-
 }  // namespace
-
-void exit_after_commit_failure(const DbError& e) { exit_process("store_commit_failed", e); }
 
 void exit_after_sync_failure(const char* file, int error) {
   const bool is_first = claim_end();
   const std::string why = std::strerror(error);
   FailureFlag::set_for_file(file, why);
   if (!is_first) wait_for_end();
-  exit_process("store_sync_failed", {{"file", file}, {"error", why}, {"advice", kAdvice}});
+  end_process("store_sync_failed", {{"file", file}, {"error", why}, {"advice", kAdvice}});
 }
 
 void exit_after_peer_failure(const std::string& reason) {
   if (!claim_end()) wait_for_end();
-  exit_process("store_peer_failed", {{"reason", reason}, {"advice", kAdvice}});
+  end_process("store_peer_failed", {{"reason", reason}, {"advice", kAdvice}});
 }
 
 namespace {

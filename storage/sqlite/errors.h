@@ -10,8 +10,6 @@ namespace millrace::storage {
 
 // Each of these functions writes one log line and ends the process with exit code 1.
 //
-// The outcome of a COMMIT is unknown; only a new process can find out.
-[[noreturn]] void exit_after_commit_failure(const DbError& e);
 // The database or its log could not be synced. From then on the kernel treats the unwritten pages as written,
 // so what is read back may not be on the disk. Ends every process of the store (FailureFlag). The next start
 // reads the files from the disk again. `error` is errno.

@@ -109,7 +109,8 @@ bool CommitGroup::run_as_one(std::optional<DbError>& failure) {
     });
     return true;
   } catch (const DbError& e) {
-    base::log_warn("store_group_failed", {{"operations", size()}, {"code", e.code}, {"error", e.message}});
+    if (!context_.health.failing())  // else it was logged when it began
+      base::log_warn("store_group_failed", {{"operations", size()}, {"code", e.code}, {"error", e.message}});
     failure = e;
   } catch (const std::exception& e) {
     base::log_error("store_group_failed", {{"operations", size()}, {"error", e.what()}});
@@ -226,7 +227,7 @@ GroupWriter::GroupWriter(Options options, const base::Clock& clock, Db& db, Writ
       dispatcher_([this](std::size_t count) { queue_.finished(count); }),
       clocks_(clock.wall(), clock.boot()),
       store_clock_(boot_number(clock.boot_id())),
-      context_{db,    queue_,          clocks_,         store_clock_,
+      context_{db,    queue_,          clocks_,         store_clock_,           health,
                clock, clock.boot_id(), options_.limits, options_.quota_defaults},
       thread_([this] { run(); }) {}
 

@@ -55,6 +55,7 @@ class CommitGroup {
     OperationQueue& queue;
     ClockMonitor& clocks;
     StoreClock& store_clock;
+    const HealthState& health;
     const base::Clock& clock;
     std::string boot_id;
     Limits limits;
@@ -105,6 +106,9 @@ class CommitGroup {
 // while this process waits for it join the group, and can still be withdrawn.
 class GroupWriter final : public Writer {
  public:
+  // How long a store that closes waits for its turn before it refuses the queued operations.
+  static constexpr std::chrono::milliseconds kCloseTimeout{5'000};
+
   struct Options {
     std::size_t queue_max = 0;
     CommitGroup::Limits limits;

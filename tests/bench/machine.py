@@ -1,7 +1,9 @@
 """Description and use of the machine: CPU time of process trees, foreign share, memory of a process. Linux only."""
 
+import contextlib
 import os
 import platform
+import threading
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -71,6 +73,31 @@ def memory_mb(pid, field="VmRSS"):
 def forget_peak(pid):
     """Resets the peak memory (VmHWM) of a process."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+class PeakWatch:
+    """The largest peak memory of the processes below `pid`, also of short ones, while the context is open."""
+
+    EVERY_S = 0.1
+
+    def __init__(self, pid):
+        self.pid, self.peak_mb = pid, 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self):
+        while not self._over.wait(self.EVERY_S):
+            for process in tree(self.pid)[1:]:
+                with contextlib.suppress(OSError, ValueError):  # it has ended
+                    self.peak_mb = max(self.peak_mb, memory_mb(process, "VmHWM"))
 
 
 def describe(folder):

@@ -20,18 +20,21 @@ std::string server_url() {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Store>> open_postgres(Store::Options options, const base::Clock& clock) {
+std::string schema_url(const std::string& folder) {
   const std::string server = server_url();
   if (server.empty())
-    return base::error(base::Code::kInternal,
-                       "no postgres-url in the build folder: ctest runs scripts/postgres start");
-  const std::string schema = "t_" + base::hex(base::sha256(options.data_dir)).substr(0, 16);
+    throw DbError{.message = "no postgres-url in the build folder: ctest runs scripts/postgres start"};
+  const std::string schema = "t_" + base::hex(base::sha256(folder)).substr(0, 16);
+  PostgresDb(server).script("CREATE SCHEMA IF NOT EXISTS " + schema);
+  return server + "?options=-csearch_path%3D" + schema;
+}
+
+base::Result<std::unique_ptr<Store>> open_postgres(Store::Options options, const base::Clock& clock) {
   try {
-    PostgresDb(server).script("CREATE SCHEMA IF NOT EXISTS " + schema);
+    options.url = schema_url(options.data_dir);
   } catch (const DbError& e) {
     return base::error(base::Code::kInternal, e.message);
   }
-  options.url = server + "?options=-csearch_path%3D" + schema;
   return open_postgres_store(std::move(options), clock, StoreTime::kOwn);
 }
 

@@ -7,41 +7,13 @@ import array
 import math
 import struct
 
+from onnx_file import FLOAT, INT64, model, node, tensor
+
 RATE = 16_000
 TOKEN_SAMPLES = RATE // 20
 OUT_TOKEN_SAMPLES = 24_000 // 20
-FLOAT, INT64 = 1, 7
 SYMBOLS = "_^$ ,.;:!?abcdefhijklmnopqrstuvwxyzæðŋɑɔəɚɛɜɡɪɹʃʊʌʒθˈː"
 META = {"model_type": "vits", "comment": "piper", "language": "English", "voice": "en-us", "has_espeak": "1", "n_speakers": "1"}
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def node(kind, inputs, output, **attributes):
-    out = b"".join(field(1, name) for name in inputs) + field(2, output) + field(4, kind)
-    return out + b"".join(field(5, field(1, name) + field(3, value) + field(20, 2)) for name, value in attributes.items())
-
-
-def tensor(name, kind, dims, raw):
-    return b"".join(field(1, dim) for dim in dims) + field(2, kind) + field(8, name) + field(9, raw)
-
-
-def value_info(name, kind, dims):
-    shape = b"".join(field(1, field(2, dim) if isinstance(dim, str) else field(1, dim)) for dim in dims)
-    return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
 
 
 def onnx(meta):
@@ -62,10 +34,7 @@ def onnx(meta):
         tensor("row", INT64, [4], struct.pack("<4q", 1, 1, 1, -1)),
     ]
     inputs = [("input", INT64, [1, "n"]), ("input_lengths", INT64, [1]), ("scales", FLOAT, [3]), ("sid", INT64, [1])]
-    graph = b"".join(field(1, each) for each in nodes) + field(2, "voice") + b"".join(field(5, each) for each in constants)
-    graph += b"".join(field(11, value_info(*each)) for each in inputs) + field(12, value_info("output", FLOAT, [1, 1, 1, "samples"]))
-    model = field(1, 8) + field(8, field(1, "") + field(2, 13)) + field(7, graph)
-    return model + b"".join(field(14, field(1, key) + field(2, value)) for key, value in meta.items())
+    return model(nodes, constants, inputs, ("output", FLOAT, [1, 1, 1, "samples"]), meta)
 
 
 def make_voice(folder, lexicon=None, **meta):

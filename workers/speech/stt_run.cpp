@@ -45,25 +45,30 @@ void SttRun::opened(base::Result<SttTask> task) {
   if (!task && jobs::is_local_limit(task.error())) return retry_later([this] { open(); });
   if (!task) return fail(task.error());
   task_ = std::move(*task);
-  if (job().children_done) return merge_parts();
+  const bool has_references = tells_speakers() && !task_.spec.speakers.references.empty();
+  if (job().children_done && !has_references) return merge_parts();
   if (const auto chosen = choose_model(); !chosen) return fail(chosen.error());
+  if (job().children_done) return find_known_voices([this] { merge_parts(); });
   if (task_.spec.is_share()) {
     limit_time(task_.spec.recording_ms);
     return start_transcription(task_.spec.pieces);
   }
   if (task_.spec.by_provider && job().has_budget) return find_length();
   if (task_.spec.by_provider) return transcribe_remotely();
-  inspect();
+  find_known_voices([this] { inspect(); });
 }
 
 base::Status SttRun::choose_model() {
-  if (task_.spec.by_provider || !options_.local_model) return {};
-  auto recognition = options_.local_model(task_.spec.local_model);
-  if (!recognition && recognition.error().code == base::Code::kInternal)
-    return model_unusable(recognition.error());
-  if (!recognition) return std::move(recognition.error());
-  recognition_ = *std::move(recognition);
+  if (task_.spec.by_provider) return {};
+  if (options_.local_model) {
+    auto recognition = options_.local_model(task_.spec.local_model, tells_speakers());
+    if (!recognition && recognition.error().code == base::Code::kInternal)
+      return model_unusable(recognition.error());
+    if (!recognition) return std::move(recognition.error());
+    recognition_ = *std::move(recognition);
+  }
   if (!task_.spec.language.empty()) recognition_.options.language = task_.spec.language;
+  if (tells_speakers()) recognition_.options.speakers = engines::SpeakerTask::kTellApart;
   // English is not translated.
   recognition_.options.translate = task_.spec.style.translate && recognition_.options.language != "en";
   return {};
@@ -225,7 +230,8 @@ void SttRun::merge_parts() {
         },
         [this](base::Result<Transcribed> ended) { concluded(std::move(ended)); });
   }
-  TranscriptPlan plan{task_.spec, {}, job().children_done, schemas::spoken_language(task_.spec), seconds_};
+  TranscriptPlan plan{task_.spec,     {}, job().children_done, schemas::spoken_language(task_.spec), seconds_,
+                      known_speakers_};
   for (const auto& [index, piece] : pieces_) plan.pieces.push_back(index);
   on_pool(
       job().children_done ? Queue::kLarge : Queue::kQuick,

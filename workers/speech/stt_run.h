@@ -29,9 +29,11 @@ class SttRunner final : public Runner {
     // US dollars, of a local model by its name; null: 0
     std::function<double(std::string_view model)> second_price = {};
     int shares_min = 1;  // children of a recording with enough pieces: how many run here in parallel
-    // The recogniser of the local model of that name, with the language that it alone knows. The error says
-    // why it cannot be used here. Null: all are PocketSphinx.
-    std::function<base::Result<engines::Recognition>(const std::string& name)> local_model = {};
+    // The recogniser of the local model of that name, with the language that it alone knows; `with_speakers`:
+    // with the models that tell speakers apart. The error says why it cannot be used here. Null: all are
+    // PocketSphinx.
+    std::function<base::Result<engines::Recognition>(const std::string& name, bool with_speakers)>
+        local_model = {};
   };
   // `engine` must outlive the runner's runs. `remote`: models of providers; null: there are none.
   SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> remote = {});
@@ -61,6 +63,17 @@ class SttRun final : public PartitionedRun {
   void open();
   void opened(base::Result<SttTask> task);
   base::Status choose_model();
+  // The voices of the request's known speakers (stt_run_speakers.cpp), then `then`.
+  void find_known_voices(std::function<void()> then);
+  void find_next_voice();
+  void open_reference(base::Result<std::shared_ptr<const engines::Recording>> reference);
+  void find_voice(const std::shared_ptr<const engines::Recording>& reference,
+                  const base::Result<engines::RecordingInfo>& info);
+  void voice_found(const engines::EngineResult& end, const std::shared_ptr<engines::PieceOutcome>& found);
+  void fail_reference(const std::string& what);
+  bool tells_speakers() const {
+    return !task_.spec.by_provider && task_.spec.style.form == schemas::TranscriptFormat::kDiarizedJson;
+  }
   void inspect();
   void inspected(base::Result<engines::RecordingInfo> info);
   void limit_time(std::int64_t recording_ms);
@@ -91,6 +104,8 @@ class SttRun final : public PartitionedRun {
   engines::Recognition recognition_;           // of the local engine
   std::map<int, schemas::AudioPiece> pieces_;  // of this attempt, by number
   std::optional<double> seconds_;
+  std::vector<schemas::KnownSpeaker> known_speakers_;  // those whose voices are found
+  std::function<void()> after_known_voices_;
   std::shared_ptr<schemas::Transcript> whole_;  // from a provider's model
 };
 

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "jobs/policy.h"
+#include "platform/base/base64.h"
+#include "platform/process/memory_file.h"
+#include "schemas/json/url_text.h"
 #include "storage/jobs/job_queries.h"
 #include "workers/payload.h"
 
@@ -63,6 +66,15 @@ base::Result<SttTask> open_recording_task(storage::Store& store, const storage::
   if (!recording) return recording.error();
   task.recording = std::move(*recording);
   return task;
+}
+
+base::Result<RecordingPtr> reference_recording(const std::string& data_uri, const std::string& tenant) {
+  const auto encoded = schemas::data_uri_base64(data_uri);
+  const auto bytes = encoded ? base::base64_decode(*encoded) : std::nullopt;
+  if (!bytes) return base::error(base::Code::kInvalidField, "it is not a data URI with base64");
+  auto file = process::memory_file(*bytes);
+  if (!file) return std::move(file.error());
+  return engines::Recording::from(*std::move(file), tenant);
 }
 
 std::vector<storage::ChildSpec> piece_shares(const schemas::TranscriptionSpec& spec,
@@ -216,9 +228,11 @@ struct Gathered {
 };
 
 // Only the provider knows whether its model tells speakers apart. Empty: it does, or nobody asked.
-std::string speaker_warning(const schemas::Transcript& transcript, const schemas::TranscriptStyle& style) {
+std::string speaker_warning(const schemas::Transcript& transcript, const schemas::TranscriptStyle& style,
+                            bool by_provider) {
   const bool is_asked = style.form == schemas::TranscriptFormat::kDiarizedJson;
   if (!is_asked || transcript.text.empty() || schemas::has_speakers(transcript)) return {};
+  if (!by_provider) return "the models of stt.speakers found no voice in the recording";
   return "the model named no speakers, so no segment has one: use a model that tells speakers apart";
 }
 
@@ -238,7 +252,7 @@ base::Result<Transcribed> whole_transcript(storage::Store& store, const schemas:
                                            const schemas::TranscriptStyle& style) {
   auto outcome = finished_transcript(store, transcript, style);
   if (!outcome) return outcome.error();
-  return Transcribed{std::move(*outcome), speaker_warning(transcript, style), 0};
+  return Transcribed{std::move(*outcome), speaker_warning(transcript, style, true), 0};
 }
 
 base::Result<Transcribed> assemble_transcript(storage::Store& store, const storage::ClaimedJob& job,
@@ -255,11 +269,12 @@ base::Result<Transcribed> assemble_transcript(storage::Store& store, const stora
     gathered.add(*std::move(piece), *expected, index);
   }
   if (gathered.all_failed()) return Transcribed{Fail{*gathered.first_error, {}}, {}, 0};
+  schemas::name_speakers(gathered.pieces, plan.known_speakers);
   const schemas::Transcript transcript = schemas::join(gathered.pieces, plan.language, expected->seconds);
   auto outcome = finished_transcript(store, transcript, plan.spec.style);
   if (!outcome) return outcome.error();
   std::string warning = gathered.warning();
-  if (warning.empty()) warning = speaker_warning(transcript, plan.spec.style);
+  if (warning.empty()) warning = speaker_warning(transcript, plan.spec.style, false);
   return Transcribed{std::move(*outcome), std::move(warning), expected->seconds.value_or(0)};
 }
 

@@ -9,6 +9,7 @@
 #include "ai/engines/speech/recording.h"
 #include "ai/engines/speech/transcriber.h"
 #include "platform/base/result.h"
+#include "schemas/media/speaker_names.h"
 #include "schemas/media/transcription.h"
 #include "storage/jobs/job_claims.h"
 #include "workers/runner.h"
@@ -25,6 +26,10 @@ struct SttTask {
   std::chrono::milliseconds engine_time{0};             // used for the root job so far
 };
 base::Result<SttTask> open_recording_task(storage::Store& store, const storage::ClaimedJob& job);
+
+// The recording of a known speaker, from its data URI. kInvalidField: it cannot be one.
+base::Result<std::shared_ptr<const engines::Recording>> reference_recording(const std::string& data_uri,
+                                                                            const std::string& tenant);
 
 // Splits the pieces into `shares` children of lengths as equal as possible. REQUIRES: `shares` is at most the
 // number of pieces.
@@ -43,6 +48,7 @@ struct TranscriptPlan {
   bool by_children = false;       // children processed the pieces; their specs have the pieces and the length
   std::string language;           // unless the pieces have one; empty: not known
   std::optional<double> seconds;  // the recording's length
+  std::vector<schemas::KnownSpeaker> known_speakers = {};
 };
 // How a job ended, with a warning for its owner.
 struct Transcribed {

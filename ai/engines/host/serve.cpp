@@ -13,6 +13,7 @@
 #include "ai/engines/host/audio/model_recogniser.h"
 #include "ai/engines/host/audio/model_voice.h"
 #include "ai/engines/host/audio/recording_reader.h"
+#include "ai/engines/host/audio/speaker_finder.h"
 #include "ai/engines/host/audio/voice.h"
 #include "ai/engines/host/cpu_limit.h"
 #include "ai/engines/host/documents/reader.h"
@@ -179,9 +180,25 @@ class Session {
           send(std::move(event));
         }};
     ModelRecogniser with_model(library_, aligner_, request.options);
-    PieceRecogniser& recogniser = request.with_model ? static_cast<PieceRecogniser&>(with_model) : listener_;
+    PieceRecogniser& texts = request.with_model ? static_cast<PieceRecogniser&>(with_model) : listener_;
+    RecogniserOfSpeakers with_speakers(texts, speakers_);
+    RecogniserOfVoices one_voice(speakers_);
+    PieceRecogniser& recogniser = recogniser_for(request.options.speakers, texts, with_speakers, one_voice);
     auto status = recordings_.transcribe(request.pieces, recogniser, sink);
     send(status ? Event{} : failed(std::move(status.error())));
+  }
+
+  static PieceRecogniser& recogniser_for(SpeakerTask task, PieceRecogniser& texts,
+                                         PieceRecogniser& with_speakers, PieceRecogniser& one_voice) {
+    switch (task) {
+      case SpeakerTask::kNone:
+        return texts;
+      case SpeakerTask::kTellApart:
+        return with_speakers;
+      case SpeakerTask::kOneVoice:
+        return one_voice;
+    }
+    return texts;
   }
 
   void speak(const Request& request) {
@@ -218,6 +235,7 @@ class Session {
   SpeechRecogniser listener_;
   SpeechLibrary library_;
   ModelVoice voice_{library_};
+  SpeakerFinder speakers_{library_};
   SpeechAligner aligner_;
   std::map<std::string, base::Fd> model_files_;  // those that were sent, by role
   RecordingReader recordings_;

@@ -148,18 +148,31 @@ SpeechTask speech_of(const json& value) {
           value.at("is_english").get<bool>()};
 }
 
+bool has_few_voices(const schemas::TranscriptPiece& piece) {
+  return piece.voices.size() <= kPieceVoicesMax &&
+         std::ranges::all_of(piece.voices, [](const schemas::Voice& voice) {
+           return voice.embedding.size() <= kVoiceDimensionsMax;
+         });
+}
+
 PieceOutcome piece_outcome_of(const json& value) {
   auto piece = schemas::piece_from_json(value.at("outcome").get<std::string>());
-  if (!piece) throw std::invalid_argument("piece");
+  if (!piece || !has_few_voices(*piece)) throw std::invalid_argument("piece");
   if (piece->error) piece->error->details = value.value("details", "");
   return {value.at("index").get<int>(), std::move(*piece)};
 }
 
 SpeechModelLayout layout_of(const json& value) {
   const int layout = value.get<int>();
-  if (layout < 0 || layout > static_cast<int>(SpeechModelLayout::kVoice))
+  if (layout < 0 || layout > static_cast<int>(SpeechModelLayout::kSpeakers))
     throw std::invalid_argument("layout");
   return static_cast<SpeechModelLayout>(layout);
+}
+
+SpeakerTask speaker_task_of(const json& value) {
+  const int task = value.get<int>();
+  if (task < 0 || task > static_cast<int>(SpeakerTask::kOneVoice)) throw std::invalid_argument("speakers");
+  return static_cast<SpeakerTask>(task);
 }
 
 void read_audio_request(const std::string& op, const json& value, Request& request) {
@@ -182,7 +195,8 @@ void read_audio_request(const std::string& op, const json& value, Request& reque
     request.kind = Request::Kind::kTranscribe;
     request.pieces = pieces_of(value.at("pieces"));
     request.with_model = value.at("with_model").get<bool>();
-    request.options = {value.at("language").get<std::string>(), value.at("translate").get<bool>()};
+    request.options = {value.at("language").get<std::string>(), value.at("translate").get<bool>(),
+                       speaker_task_of(value.at("speakers"))};
   } else if (op == "speak") {
     request.kind = Request::Kind::kSpeak;
     request.speech = speech_of(value.at("speech"));
@@ -283,7 +297,8 @@ std::string encode(const Request& request) {
                      {"pieces", json_of(request.pieces)},
                      {"with_model", request.with_model},
                      {"language", request.options.language},
-                     {"translate", request.options.translate}});
+                     {"translate", request.options.translate},
+                     {"speakers", static_cast<int>(request.options.speakers)}});
     case Request::Kind::kSpeak:
       return dumped({{"op", "speak"}, {"speech", json_of(request.speech)}});
   }

@@ -37,6 +37,19 @@ bool are_readable(const LoadableModel::Copies& copies) {
 
 }  // namespace
 
+namespace {
+
+std::vector<SpeechFile> files_with(std::vector<SpeechFile> files, const std::vector<SpeechFile>& further) {
+  files.insert(files.end(), further.begin(), further.end());
+  return files;
+}
+
+}  // namespace
+
+LoadableModel::LoadableModel(std::shared_ptr<const LoadableModel> base,
+                             const std::vector<SpeechFile>& further)
+    : layout_(base->layout()), files_(files_with(base->files(), further)), base_(std::move(base)) {}
+
 base::Status LoadableModel::check() const {
   for (const SpeechFile& file : files_) {
     base::Status good =
@@ -48,7 +61,7 @@ base::Status LoadableModel::check() const {
   return {};
 }
 
-base::Status LoadableModel::verify(int fd, const SpeechFile& file) const {
+base::Status LoadableModel::verify(int fd, const SpeechFile& file) {
   if (!file.known) return {};
   base::Status good = check_sum(fd, file.path, *file.known);
   if (!good) good.error().message += kFetchAgain;
@@ -63,17 +76,31 @@ base::Status LoadableModel::check_contents() const {
   return {};
 }
 
+base::Status LoadableModel::copy_files(Copies& copies) const {
+  if (base_) {
+    const auto shared = base_->copies();
+    if (!shared) return shared.error();
+    for (const base::Fd& copy : **shared) {
+      base::Fd same(::fcntl(copy.get(), F_DUPFD_CLOEXEC, 0));
+      if (!same) return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
+      copies.push_back(std::move(same));
+    }
+  }
+  for (std::size_t at = copies.size(); at < files_.size(); ++at) {
+    auto copy = copy_of(files_[at].path);
+    if (!copy) return std::move(copy.error());
+    if (auto good = verify(copy->get(), files_[at]); !good) return good;
+    copies.push_back(*std::move(copy));
+  }
+  return {};
+}
+
 base::Result<std::shared_ptr<const LoadableModel::Copies>> LoadableModel::copies() const {
   const std::lock_guard lock(mutex_);
   if (auto made = copies_.lock(); made && are_readable(*made)) return made;
   if (auto good = check(); !good) return std::move(good.error());
   auto copies = std::make_shared<Copies>();
-  for (const SpeechFile& file : files_) {
-    auto copy = copy_of(file.path);
-    if (!copy) return std::move(copy.error());
-    if (auto good = verify(copy->get(), file); !good) return std::move(good.error());
-    copies->push_back(*std::move(copy));
-  }
+  if (auto copied = copy_files(*copies); !copied) return std::move(copied.error());
   copies_ = copies;
   return std::shared_ptr<const Copies>(std::move(copies));
 }

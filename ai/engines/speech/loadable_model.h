@@ -24,6 +24,8 @@ struct SpeechFile {
 inline constexpr std::string_view kLibraryRole = "library";  // of sherpa-onnx
 inline constexpr std::string_view kRuntimeRole = "runtime";  // of ONNX Runtime, which the library needs
 inline constexpr std::string_view kLexiconRole = "lexicon";  // of a voice
+// Of the models that tell speakers apart.
+inline constexpr std::string_view kSegmentationRole = "segmentation", kEmbeddingRole = "embedding";
 
 // A model that can be loaded: its files and those of the library. Shared: a child that has loaded it does not
 // load it again. Immutable; thread-safe.
@@ -31,6 +33,8 @@ class LoadableModel {
  public:
   LoadableModel(SpeechModelLayout layout, std::vector<SpeechFile> files)
       : layout_(layout), files_(std::move(files)) {}
+  // `base` with further files. Both share the copies of the files of `base`.
+  LoadableModel(std::shared_ptr<const LoadableModel> base, const std::vector<SpeechFile>& further);
   LoadableModel(const LoadableModel&) = delete;
   LoadableModel& operator=(const LoadableModel&) = delete;
 
@@ -51,10 +55,12 @@ class LoadableModel {
   base::Result<std::shared_ptr<const Copies>> copies() const;
 
  private:
-  base::Status verify(int fd, const SpeechFile& file) const;
+  static base::Status verify(int fd, const SpeechFile& file);
+  base::Status copy_files(Copies& copies) const;
 
   const SpeechModelLayout layout_;
   const std::vector<SpeechFile> files_;
+  const std::shared_ptr<const LoadableModel> base_ = nullptr;  // its files are the first ones
   mutable std::mutex mutex_;
   mutable std::weak_ptr<const Copies> copies_;
 };

@@ -264,6 +264,8 @@ std::string_view family_name(SpeechModelFamily family) {
       return "transducer";
     case SpeechModelFamily::kNemo:
       return "nemo";
+    case SpeechModelFamily::kSpeakers:
+      return "speakers";
   }
   return "";
 }

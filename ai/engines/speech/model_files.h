@@ -20,6 +20,7 @@ enum class SpeechModelLayout : std::uint8_t {
   kNemoTransducer,   // `transducer` with model_type "nemo_transducer"
   kNemoCtc,          // `nemo_ctc`: model
   kVoice,            // SherpaOnnxOfflineTtsModelConfig::vits: model; it speaks (voice_files.h)
+  kSpeakers,         // no text: only the files of stt.speakers (speaker_files.h)
 };
 
 // What a file is for. role_name gives the name of the member in sherpa-onnx's structs.

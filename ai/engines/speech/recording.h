@@ -24,6 +24,11 @@ struct RecordingInfo {
   std::vector<schemas::AudioPiece> pieces;  // in order, without gaps; empty: only silence
 };
 
+// A piece in which an engine child finds more voices, or longer vectors, is not accepted: the memory and time
+// to compare them would grow. Models have 192 to 512 dimensions.
+inline constexpr std::size_t kPieceVoicesMax = 64;
+inline constexpr std::size_t kVoiceDimensionsMax = 4'096;
+
 // One piece of a recording, recognised or failed (kPieceFailed, kPieceTimeout).
 struct PieceOutcome {
   int index = 0;

@@ -7,7 +7,16 @@
 namespace millrace::engines {
 
 // The families of models that the speech engine (sherpa-onnx) reads. Each has its own set of files.
-enum class SpeechModelFamily : std::uint8_t { kMoonshine, kWhisper, kSenseVoice, kTransducer, kNemo };
+// kSpeakers is the family of the files of stt.speakers, which do not transcribe.
+enum class SpeechModelFamily : std::uint8_t {
+  kMoonshine,
+  kWhisper,
+  kSenseVoice,
+  kTransducer,
+  kNemo,
+  kSpeakers
+};
+// Those that transcribe.
 inline constexpr std::array kSpeechModelFamilies{SpeechModelFamily::kMoonshine, SpeechModelFamily::kWhisper,
                                                  SpeechModelFamily::kSenseVoice,
                                                  SpeechModelFamily::kTransducer, SpeechModelFamily::kNemo};
@@ -20,10 +29,18 @@ struct SpeechModel {
   std::vector<std::string> languages;  // ISO 639-1, such as "en"; the model knows no others
 };
 
-// How to transcribe with a model. Families that know one language, or find it out, ignore both.
+// What to find out about the speakers of a recording.
+enum class SpeakerTask : std::uint8_t {
+  kNone,
+  kTellApart,  // who speaks when, in addition to the text
+  kOneVoice,   // no text: the voice of the one person who speaks
+};
+
+// How to transcribe. Models that know one language, or find it out, ignore the first two.
 struct SpeechTaskOptions {
-  std::string language;    // ISO 639-1; empty: the model finds it out
-  bool translate = false;  // into English
+  std::string language = {};  // ISO 639-1; empty: the model finds it out
+  bool translate = false;     // into English
+  SpeakerTask speakers = SpeakerTask::kNone;
   bool operator==(const SpeechTaskOptions&) const = default;
 };
 

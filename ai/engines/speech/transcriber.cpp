@@ -113,7 +113,7 @@ class TranscribeCall final : public PartsCall {
     Request request;
     request.kind = Request::Kind::kTranscribe;
     for (const int index : left()) request.pieces.push_back(pieces_.at(index));
-    request.with_model = how_.model != nullptr;
+    request.with_model = how_.has_text_model();
     request.options = how_.options;
     if (how_.model && !child.open_model(how_.model)) return false;
     return open_recording(child, recording_) && child.send(request);

@@ -12,11 +12,12 @@ namespace millrace::engines {
 
 // Which recogniser transcribes a recording, and how.
 struct Recognition {
-  LoadableModelPtr model;     // null: PocketSphinx, US English
-  SpeechTaskOptions options;  // for `model`
+  LoadableModelPtr model;  // null, or of layout kSpeakers: PocketSphinx, US English
+  SpeechTaskOptions options;
 
+  bool has_text_model() const { return model && model->layout() != SpeechModelLayout::kSpeakers; }
   // The recording is cut into pieces of at most this length.
-  std::int64_t piece_ms_max() const { return model ? kModelPieceMsMax : kPieceMsMax; }
+  std::int64_t piece_ms_max() const { return has_text_model() ? kModelPieceMsMax : kPieceMsMax; }
 };
 
 // An error of Transcriber for the operator: with the folder of the model and what the engine has reported,

@@ -1,3 +1,4 @@
+#include "platform/base/base64.h"
 #include "tests/unit/api/audio.h"
 
 namespace millrace::api::test {
@@ -139,10 +140,55 @@ TEST_F(Audio, TheLocalEngineTellsNoSpeakersApart) {
   EXPECT_EQ(answer.status, 422);
   EXPECT_EQ(answer.json()["detail"][0]["loc"], json::parse(R"(["body","response_format"])")) << answer.body;
   EXPECT_NE(answer.body.find("gpt-4o-transcribe-diarize"), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find("set stt.speakers"), std::string::npos) << answer.body;
   EXPECT_TRUE(leaves_nothing());
   const FormText cut = good_form().field("chunking_strategy", "auto");
   EXPECT_EQ(transcribe(cut, kAsync).header("x-millrace-dropped-params"), "chunking_strategy");
   EXPECT_EQ(transcribe(cut, kAsync, "?strict=true").status, 400);
+}
+
+TEST_F(Audio, WithModelsForThemTheLocalEngineTellsSpeakersApart) {
+  start({.tells_speakers_apart = true});
+  const std::string reference = "data:audio/wav;base64," + base::base64_encode(wav_of(100));
+  const auto form = [&](const char* format) {
+    return good_form()
+        .field("response_format", format)
+        .field("known_speaker_names[]", "Ann")
+        .field("known_speaker_references[]", reference);
+  };
+  const Answer diarized = transcribe(form("diarized_json"), kAsync);
+  EXPECT_EQ(diarized.status, 202) << diarized.body;
+  EXPECT_EQ(diarized.header("x-millrace-dropped-params"), "");
+  const storage::ClaimedJob job = claimed();
+  EXPECT_NE(job.spec.find("\"Ann\""), std::string::npos) << job.spec;
+  const Answer plain = transcribe(form("json"), kAsync);
+  EXPECT_EQ(plain.header("x-millrace-dropped-params"), "known_speaker_names, known_speaker_references");
+}
+
+// A piece in which two voices say a word each.
+std::string piece_of_voices(const std::string& first, const std::string& second) {
+  schemas::TranscriptPiece piece;
+  for (const std::string& text : {first, second}) {
+    schemas::TranscriptSegment& segment = piece.segments.emplace_back();
+    segment.text = text;
+    segment.voice = static_cast<int>(piece.voices.size());
+    piece.voices.push_back({piece.voices.empty() ? std::vector<float>{1, 0} : std::vector<float>{0, 1}, 5});
+  }
+  return schemas::to_json(piece);
+}
+
+TEST_F(Audio, APartialResultHasTheSpeakersSoFar) {
+  start({.tells_speakers_apart = true});
+  const FormText form = good_form().field("response_format", "diarized_json");
+  const std::string path = "/v1/jobs/" + transcribe(form, kAsync).header("x-millrace-job") + "/result";
+  const storage::ClaimedJob job = claimed();
+  part(job.lease, 0, piece_of_voices("Yes.", "No."));
+  part(job.lease, 1, piece_of_voices("Ah.", "Oh."));
+  const json segments = get(path + "?partial=true").json()["segments"];
+  std::string speakers;
+  for (const json& each : segments) speakers += each["speaker"].get<std::string>();
+  EXPECT_EQ(speakers, "ABAB");
+  EXPECT_EQ(segments.dump().find("embedding"), std::string::npos);
 }
 
 TEST_F(Audio, PiecesOfARecordingAreReadByTheirNumbers) {

@@ -12,7 +12,7 @@ class AudioStreams : public Audio {
  protected:
   // Sends a form that requests a stream. The test reads the response from `client`.
   void send_request(const FormText& form = streamed_form(), const std::string& headers = {}) {
-    start();
+    start({.tells_speakers_apart = true});
     client.emplace(server->port());
     client->send({.method = "POST",
                   .path = "/v1/audio/transcriptions",
@@ -43,6 +43,40 @@ TEST_F(AudioStreams, AStreamSaysThePiecesInOrderAndThenTheWhole) {
                              R"("usage":{"type":"duration","seconds":3}})"),
             std::string::npos)
       << answer.body;
+}
+
+// A segment with a speaker; the recogniser of a piece knows only his voice.
+schemas::TranscriptSegment said(const std::string& text, const std::string& speaker) {
+  schemas::TranscriptSegment segment;
+  segment.text = text;
+  segment.speaker = speaker;
+  segment.voice = speaker.empty() ? 0 : schemas::TranscriptSegment::kNoVoice;
+  return segment;
+}
+
+TEST_F(AudioStreams, TextIsStreamedBeforeTheSpeakersAreKnown) {
+  send_request(streamed_form().field("response_format", "diarized_json"));
+  const storage::ClaimedJob job = claimed();
+  part(job.lease, 0, schemas::to_json(schemas::TranscriptPiece{{said("The mill turns.", "")}, {}, {}}));
+  ASSERT_TRUE(
+      client->saw(R"({"type":"transcript.text.delta","delta":"The mill turns.","segment_id":"seg_0"})"));
+  const schemas::Transcript whole{.language = "english",
+                                  .seconds = 2.5,
+                                  .text = "The mill turns. It never stops.",
+                                  .segments = {said("The mill turns.", "A"), said("It never stops.", "B")},
+                                  .words = {}};
+  finish(job.lease, schemas::to_json(whole, {.form = schemas::TranscriptFormat::kDiarizedJson}));
+  const std::string body = client->answer().body;
+  std::string order;
+  for (std::size_t at = body.find(R"("type":")"); at != std::string::npos;
+       at = body.find(R"("type":")", at + 1)) {
+    const std::string_view type = std::string_view(body).substr(at + 8, 23);
+    order += type.starts_with("transcript.text.delta")     ? 'd'
+             : type.starts_with("transcript.text.segment") ? 's'
+                                                           : '.';
+  }
+  EXPECT_EQ(order, "ddss..") << body;  // the usage has a type, too
+  EXPECT_NE(body.find(R"("text":"It never stops.","speaker":"B")"), std::string::npos) << body;
 }
 
 TEST_F(AudioStreams, AStreamOfAJobWithoutPiecesSaysItsTextAtTheEnd) {

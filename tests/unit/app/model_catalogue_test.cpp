@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ai/engines/speech/model_files.h"
 #include "schemas/media/languages.h"
 
 namespace millrace::app::model_catalogue_test {
@@ -14,7 +15,9 @@ TEST(ModelCatalogue, TheBuiltInOneIsValid) {
   std::set<std::string> urls;
   for (const CatalogueModel& model : built_in_catalogue()) {
     EXPECT_TRUE(names.insert(model.name).second) << model.name;
-    EXPECT_FALSE(model.licence.empty() || model.files.empty() || model.languages.empty()) << model.name;
+    const bool is_for_speakers = model.family == engines::SpeechModelFamily::kSpeakers;
+    EXPECT_FALSE(model.licence.empty() || model.files.empty()) << model.name;
+    EXPECT_EQ(model.languages.empty(), is_for_speakers) << model.name;
     for (const std::string& code : model.languages) {
       const schemas::SpokenLanguage* language = schemas::find_language(code);
       ASSERT_NE(language, nullptr) << code;
@@ -23,7 +26,8 @@ TEST(ModelCatalogue, TheBuiltInOneIsValid) {
     for (const CatalogueFile& file : model.files) {
       EXPECT_TRUE(is_download_url(file.url) && file.url.starts_with("https://")) << file.url;
       EXPECT_TRUE(urls.insert(file.url).second) << file.url;
-      EXPECT_TRUE(file.url.ends_with("/" + file.name)) << file.url;
+      EXPECT_TRUE(is_for_speakers || file.url.ends_with("/" + file.name)) << file.url;
+      EXPECT_NE(file.url.find("/resolve/"), std::string::npos) << file.url;
       EXPECT_EQ(file.sha256.size(), 64u) << file.url;
       EXPECT_EQ(file.sha256.find_first_not_of("0123456789abcdef"), std::string::npos) << file.url;
       EXPECT_GT(file.bytes, 0) << file.url;
@@ -35,10 +39,13 @@ TEST(ModelCatalogue, TheBuiltInOneIsValid) {
 // A catalogue of the operator's has the same form, so the built-in one can be written as one.
 TEST(ModelCatalogue, AFileIsReadAsItWasWritten) {
   for (const CatalogueModel& model : built_in_catalogue()) {
-    std::string text = "models:\n- name: " + model.name + "\n  family: nemo\n  licence: " + model.licence +
-                       "\n  languages: [";
-    for (const std::string& code : model.languages) text += code + ",";
-    text.back() = ']';
+    std::string text = "models:\n- name: " + model.name + "\n  licence: " + model.licence +
+                       "\n  family: " + std::string(engines::family_name(model.family));
+    if (!model.languages.empty()) {
+      text += "\n  languages: [";
+      for (const std::string& code : model.languages) text += code + ",";
+      text.back() = ']';
+    }
     text += "\n  files:\n";
     for (const CatalogueFile& file : model.files)
       text += "  - {name: " + file.name + ", url: '" + file.url + "', size: " + std::to_string(file.bytes) +
@@ -46,6 +53,7 @@ TEST(ModelCatalogue, AFileIsReadAsItWasWritten) {
     const auto read = read_catalogue("c.yaml", text);
     ASSERT_TRUE(read) << read.error().message;
     ASSERT_EQ(read->size(), 1u);
+    EXPECT_EQ(read->front().family, model.family);
     EXPECT_EQ(read->front().languages, model.languages);
     EXPECT_EQ(read->front().bytes(), model.bytes());
     EXPECT_EQ(read->front().files.size(), model.files.size());
@@ -109,6 +117,22 @@ TEST(ModelCatalogue, TheRowForTheConfigurationIsYaml) {
   EXPECT_EQ(stt_models_row(model, "/it's"),
             "stt:\n  models:\n  - name: 'w'\n    family: whisper\n    path: '/it''s'\n    languages: [de, "
             "\"no\"]\n");
+  model.family = engines::SpeechModelFamily::kSpeakers;
+  EXPECT_EQ(stt_models_row(model, "/it's"),
+            "stt:\n  speakers:\n    segmentation: '/it''s/segmentation.onnx'\n"
+            "    embedding: '/it''s/embedding.onnx'\n");
+}
+
+TEST(ModelCatalogue, TheFilesForSpeakersHaveTheirNames) {
+  const auto read = read_catalogue(
+      "c.yaml",
+      "models:\n- name: who\n  family: speakers\n  licence: MIT\n  files:\n  - {name: embedding.onnx, "
+      "url: 'https://a.example/x', size: 1, sha256: '" +
+          std::string(64, 'a') + "'}\n");
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("has the files segmentation.onnx and embedding.onnx"),
+            std::string::npos)
+      << read.error().message;
 }
 
 }  // namespace

@@ -236,6 +236,14 @@ TEST_F(SettingsTable, AFlagOverridesTheEnvironmentWhichOverridesTheFile) {
   }
 }
 
+TEST_F(SettingsTable, AFlagGivesTheValueOfASecretSettingWhichIsNotShown) {
+  const LoadedSettings loaded = load({{"store.url", "postgresql://me:hidden@host/db"}});
+  ASSERT_TRUE(loaded.settings) << mistakes_of(loaded);
+  EXPECT_EQ(loaded.settings->store_url, "postgresql://me:hidden@host/db");
+  for (const auto& line : loaded.config.effective())
+    EXPECT_THAT(line.value, testing::Not(HasSubstr("hidden")));
+}
+
 TEST_F(SettingsTable, NoTwoSettingsShareAFlagOrAVariable) {
   std::set<std::string> flags = {"config"}, variables;
   for (const Setting& setting : settings_table()) {

@@ -89,6 +89,28 @@ TEST(SpeechModelsSection, AFolderWithoutTheModelIsAWarning) {
   EXPECT_EQ(section.models.size(), 1u);
 }
 
+constexpr std::array<base::Setting, 2> kSpeakersTable{
+    base::Setting{.path = "stt.speakers.segmentation", .default_text = "", .help = "one"},
+    base::Setting{.path = "stt.speakers.embedding", .default_text = "", .help = "two"}};
+
+std::string speakers_mistakes(const std::string& members, bool is_used) {
+  base::ConfigSources sources{.file_name = "m.yaml", .file_text = "stt:\n  speakers:\n" + members};
+  const base::Config config = base::Config::read(kSpeakersTable, sources);
+  EXPECT_TRUE(config.mistakes().empty());
+  SpeechModelsSection section;
+  EXPECT_EQ(read_speaker_files(config, section.mistakes).empty(), !is_used);
+  return mistakes_of(section);
+}
+
+TEST(SpeechModelsSection, TheFilesForSpeakersAreTwoAndWholePaths) {
+  EXPECT_EQ(speakers_mistakes("    segmentation: /a.onnx\n", false),
+            "m.yaml:3: stt.speakers.embedding: is missing; both files are needed\n");
+  EXPECT_EQ(speakers_mistakes("    segmentation: a.onnx\n    embedding: /b.onnx\n", false),
+            "m.yaml:3: stt.speakers.segmentation: \"a.onnx\" does not begin with /: give the whole path\n");
+  EXPECT_EQ(speakers_mistakes("    segmentation: /nonexistent/a.onnx\n    embedding: /b.onnx\n", true),
+            "m.yaml:3: warning: stt.speakers: the model's file /nonexistent/a.onnx is missing, or no file\n");
+}
+
 TEST(SpeechModelsSection, NamesAreTheirOwn) {
   const WhisperFolder folder;
   EXPECT_EQ(mistakes_of(

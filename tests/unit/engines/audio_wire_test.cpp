@@ -58,13 +58,28 @@ TEST(AudioWire, RequestsForAModelSurviveTheRoundTrip) {
   EXPECT_EQ(back->piece_ms_max, kModelPieceMsMax);
   request.kind = Request::Kind::kTranscribe;
   request.with_model = true;
-  request.options = {"de", true};
+  request.options = {"de", true, SpeakerTask::kOneVoice};
   back = decode_request(encode(request));
   ASSERT_TRUE(back);
   EXPECT_TRUE(back->with_model);
   EXPECT_EQ(back->options, request.options);
-  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":8})"));
+  EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":9})"));
+  EXPECT_FALSE(decode_request(R"({"op":"transcribe","pieces":[],"with_model":true,"language":"",)"
+                              R"("translate":false,"speakers":3})"));
   EXPECT_FALSE(decode_request(R"({"op":"open_model","layout":-1})"));
+}
+
+TEST(AudioWire, APieceWithTooManyVoicesIsNotAccepted) {
+  const auto is_accepted = [](std::size_t voices, std::size_t dimensions) {
+    Event event;
+    event.kind = Event::Kind::kPiece;
+    event.piece.piece.voices.resize(voices, {std::vector<float>(dimensions, 0.5F), 1});
+    return decode_event(encode(event)).has_value();
+  };
+  EXPECT_TRUE(is_accepted(kPieceVoicesMax, 4));
+  EXPECT_FALSE(is_accepted(kPieceVoicesMax + 1, 4));
+  EXPECT_TRUE(is_accepted(1, kVoiceDimensionsMax));
+  EXPECT_FALSE(is_accepted(1, kVoiceDimensionsMax + 1));
 }
 
 TEST(AudioWire, TranscriptsSurviveTheRoundTrip) {

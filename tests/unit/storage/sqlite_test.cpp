@@ -80,43 +80,5 @@ TEST_F(SqliteTest, AStatementThatGoesOutOfScopeLeavesNoReadTransactionOpen) {
   EXPECT_EQ(s.integer(0), 3);
 }
 
-TEST_F(SqliteTest, AStatementIsUsableInsideItself) {
-  db_.execute("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)");
-  const Sql sql = "SELECT x FROM t ORDER BY x";
-  auto outer = db_.prepare(sql);
-  int pairs = 0;
-  while (outer.step()) {
-    auto inner = db_.prepare(sql);
-    while (inner.step()) ++pairs;
-  }
-  EXPECT_EQ(pairs, 4);
-}
-
-TEST_F(SqliteTest, ValuesComeBackAsTheyWereBound) {
-  db_.execute("CREATE TABLE t (a, b, c, d, e)");
-  const base::Uuid id = base::Uuid::make(base::wall_from(1'000));
-  db_.prepare("INSERT INTO t VALUES (?1, ?2, ?3, ?4, ?5)")
-      .bind(std::int64_t{-7}, std::string_view("té\0xt", 6), BlobView{std::string_view("\0\1", 2)}, id,
-            std::optional<std::string_view>())
-      .run();
-  auto s = db_.prepare("SELECT a, b, c, d, e FROM t");
-  ASSERT_TRUE(s.step());
-  EXPECT_EQ(s.integer(0), -7);
-  EXPECT_EQ(s.text(1), std::string("té\0xt", 6));
-  EXPECT_EQ(s.blob(2), std::string("\0\1", 2));
-  EXPECT_EQ(s.uuid(3), id);
-  EXPECT_TRUE(s.is_null(4));
-  EXPECT_EQ(s.optional_text(4), std::nullopt);
-  EXPECT_THROW(s.uuid(2), DbError);
-}
-
-TEST_F(SqliteTest, ChangesAreThoseOfTheStatementItself) {
-  db_.execute("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2)");
-  auto update = db_.prepare("UPDATE t SET x = x + 1");
-  update.run();
-  db_.prepare("INSERT INTO t VALUES (9)").run();
-  EXPECT_EQ(update.changes(), 2);
-}
-
 }  // namespace
 }  // namespace millrace::storage

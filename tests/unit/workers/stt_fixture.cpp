@@ -12,6 +12,7 @@ using engines::EngineResult;
 namespace {
 
 constexpr std::int64_t kPieceMs = 30'000;
+constexpr std::string_view kRecordingText("RIFF\x24\x00\x00\x00WAVEfmt ", 16);
 
 schemas::TranscriptPiece spoken(const schemas::AudioPiece& piece) {
   schemas::TranscriptSegment segment;
@@ -40,8 +41,12 @@ class DyingRunner final : public Runner {
 }  // namespace
 
 base::Result<engines::EngineCallHandle> ScriptedListener::inspect(
-    std::shared_ptr<const engines::Recording>, std::int64_t,
+    std::shared_ptr<const engines::Recording> recording, std::int64_t,
     std::function<void(base::Result<engines::RecordingInfo>)> done) {
+  if (recording->size_bytes() > kRecordingText.size()) {
+    done(engines::RecordingInfo{reference_ms, {{0, 0, reference_ms}}});
+    return EngineCallHandle([] {});
+  }
   if (refuses) {
     done(*refuses);
     return EngineCallHandle([] {});
@@ -54,8 +59,16 @@ base::Result<engines::EngineCallHandle> ScriptedListener::inspect(
 }
 
 base::Result<engines::EngineCallHandle> ScriptedListener::transcribe(
-    std::shared_ptr<const engines::Recording>, engines::Recognition, std::vector<schemas::AudioPiece> wanted,
-    std::function<void(engines::PieceOutcome)> on_piece, std::function<void(EngineResult)> done) {
+    std::shared_ptr<const engines::Recording>, engines::Recognition how,
+    std::vector<schemas::AudioPiece> wanted, std::function<void(engines::PieceOutcome)> on_piece,
+    std::function<void(EngineResult)> done) {
+  if (how.options.speakers == engines::SpeakerTask::kOneVoice) {
+    schemas::TranscriptPiece piece;
+    if (!known_voice.empty()) piece.voices.push_back({known_voice, 5});
+    on_piece({0, std::move(piece)});
+    done({EngineResult::Kind::kDone, -1, std::nullopt});
+    return EngineCallHandle([] {});
+  }
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
@@ -78,6 +91,11 @@ base::Result<engines::EngineCallHandle> ScriptedListener::transcribe(
     auto made = failed == failing.end() ? spoken(piece) : schemas::TranscriptPiece{{}, {}, failed->second};
     if (const auto detected = languages.find(piece.index); detected != languages.end())
       made.language = detected->second;
+    const auto voice = voices.find(piece.index);
+    if (how.options.speakers == engines::SpeakerTask::kTellApart && voice != voices.end()) {
+      made.voices.push_back({voice->second, 20});
+      made.segments.front().voice = 0;
+    }
     on_piece({piece.index, std::move(made)});
   }
   done({EngineResult::Kind::kDone, -1, std::nullopt});
@@ -109,8 +127,7 @@ SttFixture::SttFixture(std::function<void(ScriptedListener&)> prepare, SttRunner
 
 schemas::JobId SttFixture::submit(schemas::TranscriptionSpec spec) {
   if (spec.model.empty()) spec.model = schemas::kSphinxModel;
-  using namespace std::string_literals;
-  auto staged = storage::stage(fixture.store->blobs(), "RIFF\x24\x00\x00\x00WAVEfmt "s);
+  auto staged = storage::stage(fixture.store->blobs(), std::string(kRecordingText));
   if (!staged) throw std::runtime_error(staged.error().message);
   storage::Submission order;
   order.id = fixture.submitter->new_id(schemas::Kind::kStt);

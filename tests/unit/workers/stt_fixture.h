@@ -31,8 +31,13 @@ class ScriptedListener final : public engines::Transcriber {
   std::map<int, base::Error> failing;    // pieces that fail
   std::map<int, std::string> languages;  // that the model detects in pieces
   std::optional<base::Error> refuses;    // an error of the recording itself
-  std::atomic<bool> hangs{false};        // transcribe waits until it is cancelled
-  std::atomic<int> hangs_at{-1};         // the same at this piece
+  // The voices that speak in pieces, and in the recordings of known speakers, which are longer than the
+  // fixture's recording.
+  std::map<int, std::vector<float>> voices;
+  std::vector<float> known_voice;
+  std::int64_t reference_ms = 5'000;
+  std::atomic<bool> hangs{false};  // transcribe waits until it is cancelled
+  std::atomic<int> hangs_at{-1};   // the same at this piece
 
   int times_transcribed(int piece) const;
   int calls() const;

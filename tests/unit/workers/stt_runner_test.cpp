@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "platform/base/base64.h"
 #include "tests/unit/inference/chat_fixture.h"
 #include "tests/unit/inference/scripted_upstream.h"
 #include "tests/unit/workers/stt_fixture.h"
@@ -197,6 +198,87 @@ TEST(SttRunner, AJobOfARemovedProvidersModelIsNotTranscribedLocally) {
   ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kFailed));
   EXPECT_EQ(stt.fixture.view(job).error->code, Code::kModelNotFound);
   EXPECT_EQ(stt.listener->calls(), 0);
+}
+
+// "A B A": the speakers of the segments.
+std::string speakers_of(const schemas::Transcript& transcript) {
+  std::string all;
+  for (const schemas::TranscriptSegment& each : transcript.segments)
+    all += (all.empty() ? "" : " ") + (each.speaker.empty() ? "-" : each.speaker);
+  return all;
+}
+
+schemas::TranscriptionSpec diarized() {
+  schemas::TranscriptionSpec spec;
+  spec.style.form = schemas::TranscriptFormat::kDiarizedJson;
+  return spec;
+}
+
+schemas::TranscriptionSpec with_known(const std::string& name) {
+  schemas::TranscriptionSpec spec = diarized();
+  const std::string sound = "RIFF\x24" + std::string(3, '\0') + "WAVEfmt " + std::string(100, '\0');
+  spec.speakers.names = {name};
+  spec.speakers.references = {"data:audio/wav;base64," + base::base64_encode(sound)};
+  return spec;
+}
+
+TEST(SttRunner, SpeakersHaveTheSameLabelsInAllRanges) {
+  SttFixture stt(
+      [](ScriptedListener& l) {
+        l.pieces = 4;
+        l.voices = {{0, {1, 0}}, {1, {0, 1}}, {2, {0.1F, 1}}, {3, {1, 0.1F}}};
+      },
+      {.range_pieces = 1});
+  const auto job = stt.submit(diarized());
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(stt.listener->calls(), 4);
+  EXPECT_EQ(speakers_of(stt.transcript(job).transcript), "A B B A");
+  const auto plain = stt.submit();
+  ASSERT_TRUE(stt.fixture.reaches(plain, JobStatus::kSucceeded));
+  EXPECT_EQ(speakers_of(stt.transcript(plain).transcript), "- - - -");
+}
+
+TEST(SttRunner, KnownSpeakersAreNamedInOneRangeAndInSeveral) {
+  for (const int range : {8, 1}) {
+    SttFixture stt(
+        [](ScriptedListener& l) {
+          l.voices = {{0, {1, 0}}, {1, {0, 1}}};
+          l.known_voice = {0.1F, 1};
+        },
+        {.range_pieces = range});
+    const auto job = stt.submit(with_known("Ann"));
+    ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
+    EXPECT_EQ(speakers_of(stt.transcript(job).transcript), "A Ann") << range;
+  }
+}
+
+TEST(SttRunner, AReferenceThatIsNoneFailsTheJobBeforeItIsTranscribed) {
+  const auto error_with = [](const std::function<void(ScriptedListener&)>& prepare,
+                             schemas::TranscriptionSpec spec) {
+    SttFixture stt(prepare);
+    const auto job = stt.submit(std::move(spec));
+    EXPECT_TRUE(stt.fixture.reaches(job, JobStatus::kFailed));
+    EXPECT_EQ(stt.listener->calls(), 0);
+    const auto error = *stt.fixture.view(job).error;
+    EXPECT_EQ(error.code, Code::kInvalidField);
+    EXPECT_EQ(error.param, schemas::kKnownSpeakerReferences);
+    return error.message;
+  };
+  const std::string begin = "known_speaker_references[0] cannot be used: ";
+  EXPECT_EQ(error_with([](ScriptedListener&) {}, with_known("Ann")), begin + "there is no speech in it");
+  EXPECT_EQ(error_with([](ScriptedListener& l) { l.reference_ms = 12'000; }, with_known("Ann")),
+            begin + "a speaker's recording should be 2 to 10 seconds long");
+  schemas::TranscriptionSpec text = with_known("Ann");
+  text.speakers.references = {"data:text/plain;base64,aGVsbG8gd29ybGQ="};
+  EXPECT_EQ(error_with([](ScriptedListener&) {}, text).substr(0, begin.size()), begin);
+}
+
+TEST(SttRunner, ARecordingInWhichNoVoiceIsFoundIsAWarning) {
+  SttFixture stt;
+  const auto job = stt.submit(diarized());
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
+  const auto types = stt.fixture.event_types(job);
+  EXPECT_EQ(std::count(types.begin(), types.end(), "warning"), 1);
 }
 
 // A worker with one provider model. Its upstream sends `replies`.

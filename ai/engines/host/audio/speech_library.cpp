@@ -1,17 +1,15 @@
 #include "ai/engines/host/audio/speech_library.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "ai/engines/host/audio/library_run.h"
 #include "ai/engines/host/cpu_limit.h"
 #include "ai/engines/host/tool.h"
 #include "ai/engines/speech/speech_engine_folder.h"
@@ -54,56 +52,6 @@ base::Error not_loaded(const std::string& what, std::string details = {}) {
 }
 
 constexpr const char* kLibraryDamaged = "its files are damaged, or for another system";
-
-void write_all(int to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(to, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-}
-
-// What the library wrote to stderr, for the operator: on one line, without control characters, cut at both
-// ends.
-std::string reason_in(const std::string& errors) {
-  constexpr std::size_t kBytesMax = 600;
-  std::string line;
-  for (const char c : errors) {
-    const bool is_space = static_cast<unsigned char>(c) <= ' ';
-    if (is_space && (line.empty() || line.back() == ' ')) continue;
-    line += is_space ? ' ' : (c < 0 || c == 0x7f) ? '?' : c;
-  }
-  if (line.size() > 2 * kBytesMax)
-    line = line.substr(0, kBytesMax) + " … " + line.substr(line.size() - kBytesMax);
-  return line;
-}
-
-base::Error with_reason(base::Error error, const CopyRun& run) {
-  error.details = reason_in(run.errors);
-  return error;
-}
-
-bool mentions(const std::string& text, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
-}
-
-// The library catches its exceptions and returns an empty text.
-bool has_failed(const CopyRun& run) { return mentions(run.errors, {"exception", "Exception"}); }
-
-bool lacked_memory(const CopyRun& run) {
-  return mentions(run.errors, {"bad_alloc", "Failed to allocate memory", "Cannot allocate memory"});
-}
-
-base::Error memory_error() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_DATA, &limit);
-  return base::error(Code::kOutOfMemory,
-                     "the speech model needs more memory than one transcribing process "
-                     "may have (" +
-                         std::to_string(limit.rlim_cur >> 20) + " MiB): raise stt.memory");
-}
 
 }  // namespace
 
@@ -230,6 +178,7 @@ SpeechLibrary::Model SpeechLibrary::load_model(const SpeechTaskOptions& options)
       model.nemo_ctc.model = file("model");
       break;
     case SpeechModelLayout::kVoice:
+    case SpeechModelLayout::kSpeakers:
       return Model{{nullptr, functions_->destroy}};  // it cannot transcribe
   }
   return Model{{functions_->create(&settings), functions_->destroy}};
@@ -261,19 +210,16 @@ base::Result<RecognisedText> SpeechLibrary::recognise(std::span<const std::int16
   if (!run) return run.error();
   std::string_view output = run->output;
   if (output.empty() || output[0] != kLoaded) {
-    if (lacked_memory(*run)) return with_reason(memory_error(), *run);
-    return with_reason(base::error(Code::kInternal,
-                                   "the speech model cannot be loaded: its files are damaged, "
-                                   "or of another family or version"),
-                       *run);
+    return why_it_ended(*run, base::error(Code::kInternal,
+                                          "the speech model cannot be loaded: its files are damaged, "
+                                          "or of another family or version"));
   }
   output.remove_prefix(1);
   const bool is_whole = run->is_whole && !output.empty() && output[0] == kRecognised;
   if (is_whole) output.remove_prefix(1);
   const std::size_t end = output.find('\0');
   if (!is_whole || end == std::string_view::npos || (end == 0 && has_failed(*run))) {
-    if (lacked_memory(*run)) return with_reason(memory_error(), *run);
-    return with_reason(base::error(Code::kPieceFailed, "the speech model failed on the piece"), *run);
+    return why_it_ended(*run, base::error(Code::kPieceFailed, "the speech model failed on the piece"));
   }
   return RecognisedText{std::string(output.substr(0, end)), std::string(output.substr(end + 1))};
 }
@@ -315,6 +261,8 @@ base::Result<RecognisedText> SpeechLibrary::recognise(std::span<const std::int16
 }
 
 base::Result<void*> SpeechLibrary::handle() { return no_engine(); }
+
+base::Result<CopyRun> SpeechLibrary::in_copy(const std::function<void(int to)>&) { return no_engine(); }
 
 #endif
 

@@ -40,6 +40,10 @@ class SpeechLibrary {
   const char* file(const char* role) const;
   // The loaded library, for dlsym. kInternal: as for `recognise`.
   base::Result<void*> handle();
+  // Runs `work` in a copy of this process, which gives its memory back at the end and may crash. The
+  // processor time counts against RLIMIT_CPU of this process. kOverloaded: as for `recognise`. Load the
+  // library before.
+  base::Result<CopyRun> in_copy(const std::function<void(int to)>& work);
 
   // `samples`: 16 kHz, mono. kInternal: the library or the model cannot be loaded, or the library is not of
   // kSpeechEngineVersion; the message says which. kPieceFailed: the library could not decode the piece.
@@ -54,7 +58,6 @@ class SpeechLibrary {
   struct Model;
   base::Status load_library();
   base::Status load_library_safely();
-  base::Result<CopyRun> in_copy(const std::function<void(int to)>& work);
   Model load_model(const SpeechTaskOptions& options) const;
   void recognise_into(int to, std::span<const std::int16_t> samples, const SpeechTaskOptions& options) const;
 

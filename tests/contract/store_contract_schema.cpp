@@ -1,0 +1,69 @@
+#include <map>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "platform/base/clock.h"
+#include "storage/postgres/database.h"
+#include "storage/sqlite/database.h"
+#include "tests/contract/postgres_server.h"
+#include "tests/support/temp_dir.h"
+
+// The schemas of both engines are the same: a migration of one needs the same one of the other.
+namespace millrace::storage::testing {
+namespace {
+
+using Rows = std::set<std::string>;
+
+Rows rows(Db& db, Sql sql) {
+  Rows found;
+  auto s = db.prepare(sql);
+  while (s.step()) found.insert(s.text(0));
+  return found;
+}
+
+// "table.column type NOT NULL DEFAULT 0 key 1", in SQLite's words.
+Rows sqlite_columns(Db& db) {
+  return rows(db, R"(
+      SELECT t.name || '.' || c.name || ' ' || c.type || CASE WHEN c."notnull" OR c.pk THEN ' NOT NULL' ELSE '' END
+          || coalesce(' DEFAULT ' || c.dflt_value, '') || CASE WHEN c.pk > 0 THEN ' key ' || c.pk ELSE '' END
+      FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+      WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%')");
+}
+
+Rows postgres_columns(Db& db) {
+  return rows(db, R"(
+      SELECT t.relname || '.' || c.attname || ' ' || CASE format_type(c.atttypid, NULL)
+              WHEN 'bigint' THEN 'INTEGER' WHEN 'bytea' THEN 'BLOB' WHEN 'text' THEN 'TEXT'
+              WHEN 'double precision' THEN 'REAL' ELSE format_type(c.atttypid, NULL) END
+          || CASE WHEN c.attnotnull THEN ' NOT NULL' ELSE '' END
+          || coalesce(' DEFAULT ' || replace(replace(pg_get_expr(d.adbin, d.adrelid), '::text', ''), '::bigint', ''), '')
+          || coalesce(' key ' || array_position(k.conkey, c.attnum), '')
+      FROM pg_class AS t JOIN pg_attribute AS c ON c.attrelid = t.oid AND c.attnum > 0 AND NOT c.attisdropped
+          LEFT JOIN pg_attrdef AS d ON d.adrelid = t.oid AND d.adnum = c.attnum
+          LEFT JOIN pg_constraint AS k ON k.conrelid = t.oid AND k.contype = 'p' AND c.attnum = ANY (k.conkey)
+      WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind = 'r'
+          AND t.relname NOT IN ('writers', 'schema_version', 'sqlite_sequence'))");
+}
+
+TEST(StoreSchema, BothEnginesHaveTheSameTablesColumnsAndIndexes) {
+  const support::TempDir dir;
+  const base::ManualClock clock;
+  Store::Options options;
+  options.data_dir = dir.str() + "/data";
+  options.disk_free_min_bytes = 0;
+  ASSERT_TRUE(Store::open(options, clock).has_value());
+  ASSERT_TRUE(open_postgres(options, clock).has_value());
+  SqliteDb sqlite({.path = options.data_dir + "/millrace.db"});
+  PostgresDb postgres(schema_url(options.data_dir));
+  EXPECT_EQ(postgres_columns(postgres), sqlite_columns(sqlite));
+  EXPECT_EQ(rows(postgres, R"(
+                SELECT i.relname::text FROM pg_class AS i JOIN pg_index AS x ON x.indexrelid = i.oid
+                WHERE i.relnamespace = current_schema()::regnamespace
+                    AND NOT EXISTS (SELECT 1 FROM pg_constraint AS c WHERE c.conindid = i.oid))"),
+            rows(sqlite, "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"));
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

@@ -1,0 +1,118 @@
+"""Jobs in PostgreSQL: `store.url`, and `millrace store init`, `check` and `copy`."""
+
+import subprocess
+
+import pytest
+from documents import data_uri, tiny_pdf
+from millrace import BUILD, Gateway
+from postgres import Postgres
+
+
+@pytest.fixture(scope="module")
+def server():
+    postgres = Postgres()
+    postgres.start()
+    yield postgres
+    postgres.close()
+
+
+@pytest.fixture
+def url(server, request):
+    """A database of its own."""
+    name = f"db_{abs(hash(request.node.name))}"
+    server.query(f"CREATE DATABASE {name}")
+    return server.url.rsplit("/", 1)[0] + "/" + name
+
+
+def millrace(*args):
+    return subprocess.run([BUILD / "millrace", *args], capture_output=True, text=True, timeout=120)
+
+
+def read_document(gateway, text):
+    job = gateway.client.submit_ocr(data_uri(tiny_pdf(text))).headers["x-millrace-job"]
+    assert gateway.client.wait_terminal(job)["status"] == "succeeded"
+    return job
+
+
+def result(gateway, job):
+    return gateway.client.get(f"/v1/jobs/{job}/result").json()
+
+
+def test_jobs_move_to_postgresql_and_back(url, tmp_path):
+    data = tmp_path / "data"
+    gateway = Gateway(data).start()
+    first = read_document(gateway, "before the move")
+    before = result(gateway, first)
+    refused = millrace("store", "copy", "--data", data, "--to", url)
+    assert refused.returncode == 1 and "stop it first" in refused.stderr
+    gateway.terminate()
+
+    copied = millrace("store", "copy", "--data", data, "--to", url)
+    assert copied.returncode == 0, copied.stderr
+    assert "rows of" in copied.stdout and "jobs: 1 rows" in copied.stderr
+    again = millrace("serve", "--data", data)
+    assert again.returncode == 1 and "millrace.db is missing" in again.stderr, again.stderr
+
+    gateway = Gateway(data, "--store.url", url).start()
+    assert result(gateway, first) == before
+    second = read_document(gateway, "in PostgreSQL")
+    verified = millrace("audit", "verify", "--data", data, "--store.url", url)
+    assert verified.returncode == 0, verified.stderr
+    refused = millrace("store", "copy", "--data", data, "--store.url", url, "--to", "sqlite")
+    assert refused.returncode == 1 and "stop it first" in refused.stderr
+    gateway.terminate()
+
+    back = millrace("store", "copy", "--data", data, "--store.url", url, "--to", "sqlite")
+    assert back.returncode == 0, back.stderr
+    gateway = Gateway(data).start()
+    assert result(gateway, first) == before
+    assert "in PostgreSQL" in result(gateway, second)["pages"][0]["markdown"]
+    read_document(gateway, "after the way back")
+    gateway.close()
+
+
+def test_a_database_with_jobs_is_no_target_of_a_copy(url, tmp_path):
+    for name in ("one", "two"):
+        gateway = Gateway(tmp_path / name).start()
+        gateway.terminate()
+    assert millrace("store", "copy", "--data", tmp_path / "one", "--to", url).returncode == 0
+    refused = millrace("store", "copy", "--data", tmp_path / "two", "--to", url)
+    assert refused.returncode == 1 and "has jobs or API keys already" in refused.stderr
+    assert (tmp_path / "two" / "millrace.db").exists()
+
+
+def test_init_and_check_say_what_the_database_has(url, server, tmp_path):
+    command = ["--data", tmp_path, "--store.url", url]
+    empty = millrace("store", "check", *command)
+    assert empty.returncode == 1 and "schema 0" in empty.stdout
+    assert millrace("store", "init", *command).returncode == 0
+    checked = millrace("store", "check", *command)
+    assert checked.returncode == 0 and "no synchronous standby" in checked.stdout
+    doctor = millrace("doctor", *command)
+    assert "PostgreSQL 15" in doctor.stdout and "no synchronous standby" in doctor.stdout
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("postgresql://millrace@127.0.0.1:1/millrace", "Connection refused"),
+        ("mysql://host/db", "must begin with postgresql://"),
+    ],
+)
+def test_a_wrong_url_is_named_at_the_start(wrong, words, tmp_path):
+    started = millrace("serve", "--data", tmp_path / "data", "--store.url", wrong)
+    assert started.returncode != 0
+    assert "store.url" in started.stderr and words in started.stderr, started.stderr
+
+
+def test_a_server_that_could_lose_jobs_is_refused(url, server, tmp_path):
+    name = url.rsplit("/", 1)[1]
+    server.query(f"ALTER DATABASE {name} SET synchronous_commit = off")
+    started = millrace("serve", "--data", tmp_path / "data", "--store.url", url)
+    assert started.returncode == 1 and "synchronous_commit is off" in started.stderr
+
+
+def test_tables_of_another_program_are_not_touched(url, tmp_path):
+    subprocess.run(["psql", "-Xq", url, "-c", "CREATE TABLE theirs (x int)"], check=True, timeout=60)
+    started = millrace("serve", "--data", tmp_path / "data", "--store.url", url)
+    assert started.returncode == 1 and "table of another program (theirs)" in started.stderr
