@@ -1,10 +1,12 @@
 """A gateway whose documents and large results are in S3."""
 
 import shutil
+import subprocess
 
 import pytest
 from documents import data_uri, tiny_pdf
-from millrace import Gateway, Worker, eventually
+from millrace import BUILD, Gateway, Worker, eventually
+from postgres import Postgres
 from s3 import S3
 
 PAGES = 300
@@ -17,6 +19,19 @@ def s3(tmp_path):
     server.start()
     yield server
     server.kill()
+
+
+@pytest.fixture
+def postgres():
+    server = Postgres()
+    server.start()
+    yield server
+    server.close()
+
+
+def doctor(data, *flags):
+    command = [BUILD / "millrace", "doctor", "--data", data, *flags]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
 
 
 def long_document():
@@ -49,6 +64,35 @@ def test_a_large_document_and_its_result_are_in_the_bucket_and_outlive_the_local
     finally:
         print(gateway.tail())
         gateway.close()
+
+
+def test_with_the_jobs_in_postgresql_another_host_reads_the_same_result(s3, postgres, tmp_path):
+    one = Gateway(tmp_path / "one", "--store.url", postgres.url, *s3.flags()).start()
+    other = None
+    try:
+        job = one.client.submit_ocr(long_document()).json()["id"]
+        assert one.client.wait_terminal(job)["status"] == "succeeded"
+        result = check_result(one.client, job)
+        one.terminate()
+        (tmp_path / "two").mkdir(mode=0o711)
+        for secret in ("pepper", "admin.key", "secret.key"):
+            shutil.copy(one.data / secret, tmp_path / "two" / secret)
+        other = Gateway(tmp_path / "two", "--store.url", postgres.url, *s3.flags()).start()
+        assert check_result(other.client, job) == result
+    finally:
+        print(one.tail())
+        one.close()
+        if other:
+            other.close()
+
+
+def test_doctor_says_which_setting_of_the_bucket_is_wrong(s3, tmp_path):
+    good = doctor(tmp_path / "data", *s3.flags())
+    assert "the bucket can be listed" in good, good
+    (s3.folder / "secret-key").write_text("wrong")
+    assert "blobs.secret_key does not belong to blobs.access_key" in doctor(tmp_path / "data", *s3.flags())
+    s3.kill()
+    assert "blobs.endpoint cannot be reached" in doctor(tmp_path / "data", *s3.flags())
 
 
 def test_a_deleted_job_takes_its_objects_with_it(s3, tmp_path):
