@@ -105,7 +105,7 @@ function(millrace_gtest name label)
   endif()
 endfunction()
 
-foreach(module base net process schemas storage bus jobs providers inference engines machines workers front api cli app)
+foreach(module base net process schemas storage s3 bus jobs providers inference engines machines workers front api cli app)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/${module}/*.cpp)
   if(sources)
     millrace_gtest(unit_${module} unit SOURCES ${sources} USES ${module})
@@ -137,7 +137,7 @@ endforeach()
 if(TARGET unit_engines)  # its tests also call the code of the program millrace-engine directly
   target_link_libraries(unit_engines PRIVATE millrace_host)
 endif()
-foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus" "driver;machines")
+foreach(pair "store;storage" "blobs;s3" "dispatch;bus" "events;bus" "driver;machines")
   list(GET pair 0 seam)
   list(GET pair 1 module)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/contract/${seam}_contract*.cpp)
@@ -147,6 +147,8 @@ foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus" "driver
       set(fixture FIXTURES_REQUIRED kafka)
     elseif(seam STREQUAL store)
       set(fixture FIXTURES_REQUIRED postgres)
+    elseif(seam STREQUAL blobs)
+      set(fixture FIXTURES_REQUIRED s3)
     endif()
     millrace_gtest(contract_${seam} contract SOURCES ${sources} USES ${module} PROPERTIES ${fixture})
   endif()
@@ -176,6 +178,16 @@ add_test(NAME postgres.start COMMAND sh -c
 add_test(NAME postgres.stop COMMAND sh -c "rm -f '${postgres_url}' && ${postgres} stop ${postgres_dir_text}")
 set_tests_properties(postgres.start PROPERTIES LABELS sanitized FIXTURES_SETUP postgres TIMEOUT 120)
 set_tests_properties(postgres.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP postgres TIMEOUT 60)
+
+# One real S3 server for all tests with FIXTURES_REQUIRED s3. The file s3-url has its endpoint. Each test has a prefix of
+# its own.
+set(s3_dir ${CMAKE_BINARY_DIR}/s3)
+set(s3_url ${CMAKE_BINARY_DIR}/s3-url)
+add_test(NAME s3.start COMMAND sh -c "${CMAKE_SOURCE_DIR}/scripts/s3 start --dir '${s3_dir}' >'${s3_url}'")
+add_test(NAME s3.stop COMMAND sh -c
+         "rm -f '${s3_url}' && ${CMAKE_SOURCE_DIR}/scripts/s3 stop --dir '${s3_dir}' && ${CMAKE_SOURCE_DIR}/scripts/s3 wipe --dir '${s3_dir}'")
+set_tests_properties(s3.start PROPERTIES LABELS sanitized FIXTURES_SETUP s3 TIMEOUT 300)
+set_tests_properties(s3.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP s3 TIMEOUT 60)
 
 if(NOT MILLRACE_SANITIZE)
   foreach(suite integration crash clients browser style)

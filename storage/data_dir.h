@@ -24,6 +24,10 @@ struct DataDir {
   std::string pepper;    // created and used by the API, after the store has been opened
 };
 
+// Where the content of a store's blobs is. That of kElsewhere (S3) is not part of checks and copies of the
+// folder.
+enum class BlobPlace : std::uint8_t { kDataDir, kElsewhere };
+
 // The reason why no new store may be created here: the database is missing or empty, but a file that exists
 // only beside a database is there (the identity, the pepper, a blob). Empty: there is a database, or there
 // never was one; an interrupted first start may be repeated. Changes nothing.

@@ -108,7 +108,7 @@ base::Result<OpenResources> open_resources(const Store::Options& options, base::
     return begun.error();
   auto write_lock = FairWriteLock::open(dir->locks);
   if (!write_lock) return write_lock.error();
-  auto blobs = open_file_blobs(dir->blobs, options.disk_free_min_bytes);
+  auto blobs = options.open_blobs(dir->blobs, options.disk_free_min_bytes);
   if (!blobs) return blobs.error();
   auto checkpointer = Checkpointer::open({.database = dir->database,
                                           .locks = dir->locks,

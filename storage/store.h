@@ -21,9 +21,15 @@ class Readers;
 // on top of it.
 class Store {
  public:
+  // Opens the blobs of a store: open_file_blobs, or another implementation that keeps its local files in
+  // `folder`.
+  using OpenBlobs = std::function<base::Result<std::unique_ptr<Blobs>>(const std::string& folder,
+                                                                       std::int64_t disk_free_min_bytes)>;
+
   struct Options {
-    std::string url{};               // of a PostgreSQL database; empty: SQLite in data_dir
-    std::string data_dir;            // created (0711) if missing; everything in it is 0700 or 0600
+    std::string url{};     // of a PostgreSQL database; empty: SQLite in data_dir
+    std::string data_dir;  // created (0711) if missing; everything in it is 0700 or 0600
+    OpenBlobs open_blobs = &open_file_blobs;
     bool outbox = false;             // true when Dispatch is durable (Kafka)
     std::size_t queue_max = 16'384;  // operations that wait for the writer
     std::size_t group_operations_max = 256;

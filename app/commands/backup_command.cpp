@@ -14,10 +14,12 @@ int backup(const std::string& folder, const Flags& flags) {
     const storage::Store::Options& options = opened.store->options();
     if (!options.url.empty())
       return fail(
-          "the jobs are in PostgreSQL (store.url): back up that database with its own tools, and this "
-          "folder's blobs after it");
+          "the jobs are in PostgreSQL (store.url): back up that database with its own tools, and after it "
+          "the " +
+          std::string(opened.blobs == storage::BlobPlace::kElsewhere ? "bucket of blobs.url"
+                                                                     : "blobs of this folder"));
     const std::string& data = options.data_dir;
-    const auto copied = storage::copy_data_dir(data, folder, options.disk_free_min_bytes);
+    const auto copied = storage::copy_data_dir(data, folder, options.disk_free_min_bytes, opened.blobs);
     if (!copied) return fail(copied.error().message);
     std::cerr << "millrace: " << data << " was copied: a database of "
               << base::short_bytes(copied->database_bytes) << ", " << copied->files
@@ -25,6 +27,9 @@ int backup(const std::string& folder, const Flags& flags) {
               << "\n";
     if (copied->gone > 0)
       std::cerr << "millrace: " << copied->gone << " files were removed with their jobs meanwhile\n";
+    if (opened.blobs == storage::BlobPlace::kElsewhere)
+      std::cerr
+          << "millrace: documents and large results are not included: they are in the bucket of blobs.url\n";
     if (std::filesystem::exists(data + "/machines"))
       std::cerr << "millrace: disks of machines are not included: copy " << data
                 << "/machines while they sleep\n";

@@ -29,6 +29,7 @@
 #include "storage/admin/inspection.h"
 #include "storage/data_dir.h"
 #include "storage/postgres/store.h"
+#include "storage/s3/s3_blobs.h"
 
 namespace millrace::app {
 namespace {
@@ -153,7 +154,7 @@ void check_store(const Settings& settings, Report& report) {
   const std::int64_t bytes = storage::file_bytes(storage::DataDir(settings.data_dir).database);
   if (bytes >= kSlowStoreBytes)
     std::cerr << "millrace: checking a store of " << base::short_bytes(bytes) << ", which may take minutes\n";
-  const auto found = storage::inspect_store(settings.data_dir);
+  const auto found = storage::inspect_store(settings.data_dir, blob_place(settings));
   if (!found) {
     report.fail("store", found.error().message);
     for (const std::string& problem : api::secret_file_problems(settings.data_dir, {}, false))
@@ -171,6 +172,16 @@ void check_store(const Settings& settings, Report& report) {
                            base::format_bytes(settings.disk_free_min_bytes),
                        "Free some disk, or lower store.disk_free_min.")
          : report.ok("disk", free_text(found->disk_free_bytes));
+}
+
+void check_blobs(const Settings& settings, Report& report) {
+  if (!settings.blobs) return;
+  const s3::BucketCheck found = s3::check_bucket(settings.blobs->location, settings.blobs->credentials);
+  if (!found.reached)
+    return report.fail("blobs", found.reached.error().message,
+                       "Start the storage or correct blobs.endpoint.");
+  found.accepted ? report.ok("blobs", "the bucket can be listed")
+                 : report.fail("blobs", found.accepted.error().message, "Correct it.");
 }
 
 void check_kafka(const Settings& settings, Report& report) {
@@ -433,6 +444,7 @@ int doctor(bool verbose, const Flags& flags) {
   if (!loaded.settings) return report.exit_code();
   report.ok("config", loaded.file.empty() ? "no file; defaults, environment and flags" : loaded.file);
   check_store(*loaded.settings, report);
+  check_blobs(*loaded.settings, report);
   check_kafka(*loaded.settings, report);
   check_engine(*loaded.settings, report);
   check_machines(*loaded.settings, report);

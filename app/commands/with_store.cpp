@@ -19,12 +19,14 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings, 
   storage::Store::Options options;
   options.url = settings.store_url;
   options.data_dir = settings.data_dir;
+  options.open_blobs = blob_opener(settings.blobs);
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
   options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
   options.continues_without_commits = false;
   auto store = storage::Store::open(options, opened->clock);
   if (!store) return store.error();
   opened->store = *std::move(store);
+  opened->blobs = blob_place(settings);
   if (secrets == Secrets::kUnchecked) return opened;
   auto pepper = api::pepper_of(*opened->store);
   if (!pepper) return pepper.error();
@@ -75,6 +77,10 @@ int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act, 
   }
   auto opened = open_store(*loaded.settings, secrets);
   return opened ? act(**opened) : fail(opened.error().message);
+}
+
+storage::BlobPlace blob_place(const Settings& settings) {
+  return settings.blobs ? storage::BlobPlace::kElsewhere : storage::BlobPlace::kDataDir;
 }
 
 bool holds_store(const std::string& data_dir) {

@@ -6,6 +6,7 @@
 #include "app/commands/commands.h"
 #include "app/config/settings.h"
 #include "platform/base/clock.h"
+#include "storage/data_dir.h"
 #include "storage/store.h"
 
 // Helpers of the commands that work on a data directory.
@@ -24,6 +25,7 @@ struct OpenedStore {
   base::SystemClock clock;
   std::unique_ptr<storage::Store> store;
   std::string pepper;
+  storage::BlobPlace blobs = storage::BlobPlace::kDataDir;
 };
 
 // The actor of these commands in the audit log.
@@ -38,5 +40,7 @@ int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act,
 // True if `data_dir` contains a store. Also true if that cannot be determined, or if the database file is
 // missing: opening the store then reports the reason.
 bool holds_store(const std::string& data_dir);
+
+storage::BlobPlace blob_place(const Settings& settings);
 
 }  // namespace millrace::app

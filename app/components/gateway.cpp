@@ -39,6 +39,7 @@ storage::Store::Options store_options(const Settings& settings) {
   storage::Store::Options options;
   options.url = settings.store_url;
   options.data_dir = settings.data_dir;
+  options.open_blobs = blob_opener(settings.blobs);
   options.outbox = !settings.kafka_brokers.empty();
   options.queue_max = static_cast<std::size_t>(settings.store_queue_max);
   options.wal_max_bytes = settings.wal_max_bytes;

@@ -425,6 +425,7 @@ LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
   out.config = base::Config::read(settings_table(), sources);
   out.mistakes.insert(out.mistakes.end(), out.config.mistakes().begin(), out.config.mistakes().end());
   Settings settings = typed(out.config, out.mistakes);
+  settings.blobs = read_blob_settings(out.config, KeySource(sources.environment), out.mistakes);
   MachinesSection machines = read_machines(out.config.section(kMachines));
   out.mistakes.insert(out.mistakes.end(), machines.mistakes.begin(), machines.mistakes.end());
   out.machine_places = std::move(machines.places);

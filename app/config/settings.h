@@ -11,6 +11,7 @@
 #include "ai/engines/speech/speech_model.h"
 #include "ai/engines/speech/voice_files.h"
 #include "ai/inference/routing/registry.h"
+#include "app/config/blob_settings.h"
 #include "bus/kafka/kafka_settings.h"
 #include "platform/base/config.h"
 #include "platform/base/ip_address.h"
@@ -42,7 +43,8 @@ struct Settings {
   std::vector<std::string> fetch_allow_hosts;
   base::LogFormat log_format = base::LogFormat::kJson;
   base::LogLevel log_level = base::LogLevel::kInfo;
-  std::string store_url;  // of PostgreSQL; empty: SQLite in data_dir
+  std::string store_url;              // of PostgreSQL; empty: SQLite in data_dir
+  std::optional<BlobSettings> blobs;  // in S3; empty: files in data_dir
   std::int64_t wal_max_bytes = 0, disk_free_min_bytes = 0;
   int store_queue_max = 0;
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};

@@ -75,6 +75,21 @@ constexpr std::array kTable = {
                   .default_text = "512MiB",
                   .help = "Free disk below which new work gets 503",
                   .min = kMiB},
+    base::Setting{.path = "blobs.url",
+                  .help =
+                      "s3://BUCKET[/PREFIX] that holds documents and large results instead of a folder in "
+                      "`data`"},
+    base::Setting{.path = "blobs.endpoint", .help = "http[s]://HOST[:PORT] of the S3-compatible storage"},
+    base::Setting{.path = "blobs.region", .default_text = "us-east-1", .help = "Region of the bucket"},
+    base::Setting{
+        .path = "blobs.access_key", .help = "Its access key: file:PATH or env:NAME", .secret = true},
+    base::Setting{
+        .path = "blobs.secret_key", .help = "Its secret key: file:PATH or env:NAME", .secret = true},
+    base::Setting{.path = "blobs.cache",
+                  .type = SettingType::kBytes,
+                  .default_text = "10GiB",
+                  .help = "Largest size of the local copies of what is in the bucket",
+                  .min = kMiB},
     base::Setting{.path = "retention.results",
                   .type = SettingType::kDuration,
                   .default_text = "24h",

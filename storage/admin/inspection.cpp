@@ -54,7 +54,8 @@ std::string stuck_lock(const DataDir& dir) {
 
 class Inspector {
  public:
-  Inspector(SqliteDb& db, const DataDir& dir, StoreInspection& found) : db_(db), dir_(dir), found_(found) {}
+  Inspector(SqliteDb& db, const DataDir& dir, BlobPlace blobs, StoreInspection& found)
+      : db_(db), dir_(dir), blobs_(blobs), found_(found) {}
 
   base::Status run() {
     if (auto whole = check_structure(); !whole) return whole;
@@ -84,7 +85,7 @@ class Inspector {
         FROM image_files o LEFT JOIN blobs b ON b.id = o.blob
         WHERE o.id > ?1
         ORDER BY o.id LIMIT ?2)"_sql);
-    check_files();
+    if (blobs_ == BlobPlace::kDataDir) check_files();
     return {};
   }
 
@@ -227,18 +228,19 @@ class Inspector {
 
   SqliteDb& db_;
   const DataDir& dir_;
+  const BlobPlace blobs_;
   StoreInspection& found_;
 };
 
 // As the next start would use it.
-base::Status look(const DataDir& dir, StoreInspection& found, bool without_log) {
+base::Status look(const DataDir& dir, BlobPlace blobs, StoreInspection& found, bool without_log) {
   using Mode = SqliteDb::Mode;
   const Mode mode = found.is_open ? Mode::kInspect
                     : without_log ? Mode::kInspectWithoutLog
                                   : Mode::kInspectExclusive;
   try {
     SqliteDb db({.path = dir.database, .mode = mode});
-    return Inspector(db, dir, found).run();
+    return Inspector(db, dir, blobs, found).run();
   } catch (const DbError& e) {
     return cannot_open(dir.database, e);
   }
@@ -246,7 +248,7 @@ base::Status look(const DataDir& dir, StoreInspection& found, bool without_log) 
 
 }  // namespace
 
-base::Result<StoreInspection> inspect_store(const std::string& data_dir) {
+base::Result<StoreInspection> inspect_store(const std::string& data_dir, BlobPlace blobs) {
   const DataDir dir(data_dir);
   if (const std::string lost = missing_database_error(dir); !lost.empty())
     return base::error(base::Code::kInternal, lost);
@@ -266,7 +268,7 @@ base::Result<StoreInspection> inspect_store(const std::string& data_dir) {
     missing = std::move(*compared);
   }
   if (missing && missing->commits > 0) found.missing_commits = describe(*missing);
-  if (auto looked = look(dir, found, missing && missing->drops_log); !looked) {
+  if (auto looked = look(dir, blobs, found, missing && missing->drops_log); !looked) {
     base::Error error = looked.error();
     if (!found.missing_commits.empty()) error.message = found.missing_commits + "; " + error.message;
     return error;

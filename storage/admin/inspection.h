@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "platform/base/result.h"
+#include "storage/data_dir.h"
 
 namespace millrace::storage {
 
@@ -29,6 +30,7 @@ inline constexpr std::size_t kDamageMax = 20;
 // Checks the store in `data_dir` without changing anything. Reads the whole database, in short reads if a
 // gateway has it open. kInternal: it cannot be opened, is malformed, or is not the store whose files are
 // beside it; the message says what to do. Blocks.
-base::Result<StoreInspection> inspect_store(const std::string& data_dir);
+base::Result<StoreInspection> inspect_store(const std::string& data_dir,
+                                            BlobPlace blobs = BlobPlace::kDataDir);
 
 }  // namespace millrace::storage

@@ -30,20 +30,20 @@ base::Error copy_error(const std::string& path, const std::string& why) {
   return base::error(base::Code::kInternal, "backup: " + path + ": " + why);
 }
 
-bool is_excluded(const std::string& name) {
-  return name.starts_with("millrace.db") || name.ends_with(".new") ||
-         std::find(kExcluded.begin(), kExcluded.end(), name) != kExcluded.end();
+bool is_excluded(const std::string& name, BlobPlace blobs) {
+  return (name == "blobs" && blobs == BlobPlace::kElsewhere) || name.starts_with("millrace.db") ||
+         name.ends_with(".new") || std::find(kExcluded.begin(), kExcluded.end(), name) != kExcluded.end();
 }
 
 // Visits every folder and file of the data directory that is copied, folders before their content. `visit`
 // returns false to stop.
 template <class Visit>
-bool each_entry(const fs::path& data_dir, const Visit& visit) {
+bool each_entry(const fs::path& data_dir, BlobPlace blobs, const Visit& visit) {
   constexpr auto kBehindLinks = fs::directory_options::follow_directory_symlink;
   for (auto at = fs::recursive_directory_iterator(data_dir, kBehindLinks);
        at != fs::recursive_directory_iterator(); ++at) {
     const std::string name = at->path().filename().string();
-    const bool is_out = at.depth() == 0 ? is_excluded(name) : name == kIncomingFolder;
+    const bool is_out = at.depth() == 0 ? is_excluded(name, blobs) : name == kIncomingFolder;
     if (is_out && at->is_directory()) at.disable_recursion_pending();
     if (!is_out && !visit(*at)) return false;
   }
@@ -52,7 +52,8 @@ bool each_entry(const fs::path& data_dir, const Visit& visit) {
 
 class Copier {
  public:
-  Copier(const std::string& from, const std::string& to) : from_(from), to_(to) {}
+  Copier(const std::string& from, const std::string& to, BlobPlace blobs)
+      : from_(from), to_(to), blobs_(blobs) {}
 
   base::Result<DataDirCopy> run() {
     if (auto files = copy_files(); !files) return files.error();
@@ -61,6 +62,7 @@ class Copier {
     copy_database(db, database);
     copy_.database_bytes = file_bytes(database);
     SqliteDb taken({.path = database});
+    if (blobs_ == BlobPlace::kElsewhere) return copy_;
     if (auto rest = copy_referenced_blobs(taken); !rest) return rest.error();
     return copy_;
   }
@@ -69,7 +71,7 @@ class Copier {
   // Files that are created meanwhile and referenced by the copied database are copied afterwards.
   base::Status copy_files() {
     base::Status done;
-    each_entry(from_, [&](const fs::directory_entry& entry) {
+    each_entry(from_, blobs_, [&](const fs::directory_entry& entry) {
       if (entry.is_directory()) make_folder_like(entry.path());
       if (entry.is_regular_file()) done = copy_one(entry.path().lexically_relative(from_).string());
       return done.has_value();
@@ -108,6 +110,7 @@ class Copier {
   }
 
   const fs::path from_, to_;
+  const BlobPlace blobs_;
   DataDirCopy copy_;
 };
 
@@ -205,10 +208,10 @@ base::Status check_target(const fs::path& target_path, const fs::path& data_dir)
   return {};
 }
 
-std::int64_t bytes_to_copy(const fs::path& data_dir) {
+std::int64_t bytes_to_copy(const fs::path& data_dir, BlobPlace blobs) {
   SqliteDb db({.path = DataDir(data_dir).database, .mode = SqliteDb::Mode::kReader});
   std::int64_t bytes = copy_bytes(db);
-  each_entry(data_dir, [&](const fs::directory_entry& entry) {
+  each_entry(data_dir, blobs, [&](const fs::directory_entry& entry) {
     if (entry.is_regular_file()) bytes += std::max<std::int64_t>(file_bytes(entry.path().string()), 0);
     return true;
   });
@@ -223,11 +226,11 @@ bool is_one_disk(const fs::path& one, const fs::path& other) {
 
 // Free space is measured at the nearest existing folder.
 base::Status check_free_space(const fs::path& target_path, const fs::path& data_dir,
-                              std::int64_t keep_free_bytes) {
+                              std::int64_t keep_free_bytes, BlobPlace blobs) {
   fs::path folder = target_path;
   while (!fs::exists(folder)) folder = folder.parent_path();
   const std::int64_t left = is_one_disk(folder, data_dir) ? keep_free_bytes : 0;
-  const std::int64_t needed = bytes_to_copy(data_dir), free = free_bytes(folder.string());
+  const std::int64_t needed = bytes_to_copy(data_dir, blobs), free = free_bytes(folder.string());
   if (free < 0 || free - left >= needed) return {};
   std::string why = mebibytes(needed + left - free) + " more are needed: the copy takes " +
                     mebibytes(needed) + ", free space is " + mebibytes(free);
@@ -242,14 +245,15 @@ void make_parent(const fs::path& parent) {
 }  // namespace
 
 base::Result<DataDirCopy> copy_data_dir(const std::string& data_dir, const std::string& target,
-                                        std::int64_t keep_free_bytes) try {
+                                        std::int64_t keep_free_bytes, BlobPlace blobs) try {
   const fs::path target_path = whole_path(target);
   if (auto checked = check_target(target_path, whole_path(data_dir)); !checked) return checked.error();
-  if (auto space = check_free_space(target_path, data_dir, keep_free_bytes); !space) return space.error();
+  if (auto space = check_free_space(target_path, data_dir, keep_free_bytes, blobs); !space)
+    return space.error();
   make_parent(target_path.parent_path());
   sweep_temporary(target_path.parent_path());
   const TemporaryFolder temporary(target_path);
-  auto copied = Copier(data_dir, temporary.path()).run();
+  auto copied = Copier(data_dir, temporary.path(), blobs).run();
   if (!copied) return copied.error();
   if (auto placed = move_to_target(temporary.path(), target_path.string()); !placed) return placed.error();
   return copied;

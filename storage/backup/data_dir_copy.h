@@ -3,6 +3,7 @@
 #include <string>
 
 #include "platform/base/result.h"
+#include "storage/data_dir.h"
 
 namespace millrace::storage {
 
@@ -21,6 +22,6 @@ struct DataDirCopy {
 // which the next copy into the same parent folder removes.
 // REQUIRES: a Store of `data_dir` is open, so that no process changes the schema. Blocks.
 base::Result<DataDirCopy> copy_data_dir(const std::string& data_dir, const std::string& target,
-                                        std::int64_t keep_free_bytes);
+                                        std::int64_t keep_free_bytes, BlobPlace blobs = BlobPlace::kDataDir);
 
 }  // namespace millrace::storage

@@ -21,9 +21,6 @@ inline constexpr std::string_view kIncomingFolder = "incoming";
 // The path of a new blob with this hash: a folder named by the first two digits, and a unique file name.
 std::string new_blob_path(const std::string& sha256_hex);
 
-// kOverloaded if the disk is full, otherwise kInternal. `what` is for the log.
-base::Error file_error(int error_number, std::string_view what);
-
 // kStoredDamaged. Logs the file's path below the blob folder and `what` is wrong with it.
 base::Error damaged_blob(const BlobRef& ref, const std::string& what);
 

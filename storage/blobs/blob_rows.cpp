@@ -21,6 +21,7 @@ std::string from_hex(std::string_view hex) {
 
 std::int64_t BlobClaim::take(Db& db, std::string_view tenant, const Staged& staged) {
   const BlobRef& ref = staged->ref();
+  if (staged->is_expired()) throw DbError{.message = "the file " + ref.path + " was written too long ago"};
   const std::string sha256 = from_hex(ref.sha256_hex);
   auto s = db.prepare(R"(
       INSERT INTO blobs (sha256, tenant, path, bytes, refs) VALUES (?1, ?2, ?3, ?4, 1)

@@ -21,7 +21,7 @@ class BlobClaim {
   // A failed group is retried operation by operation, and each run starts with an empty claim.
   void begin() { taken_.clear(); }
   // Increments `refs` of the row with the same (sha256, tenant), or inserts a row that names the file.
-  // Returns blobs.id.
+  // Returns blobs.id. Throws DbError if `staged` has expired.
   std::int64_t take(Db& db, std::string_view tenant, const Staged& staged);
   // Call after the commit. Files that get no report are removed with their last owner.
   void committed();

@@ -47,6 +47,8 @@ class StagedBlob {
   // The store calls this after the commit; true if a row now names this file.
   virtual void set_referenced(bool is_referenced) = 0;
   virtual base::Result<OpenFile> open() const = 0;
+  // True if the orphan collection of another host may take it soon: no row may reference it any more.
+  virtual bool is_expired() const { return false; }
 };
 using Staged = std::shared_ptr<StagedBlob>;
 
@@ -92,6 +94,9 @@ class Blobs {
 // docs/design/delivery.md §11.
 base::Result<std::unique_ptr<Blobs>> open_file_blobs(const std::string& folder,
                                                      std::int64_t disk_free_min_bytes);
+
+// For implementations: kOverloaded if the local disk is full, otherwise kInternal. `what` is for the log.
+base::Error file_error(int error_number, std::string_view what);
 
 // Stages a blob with these bytes: `stage` for new work, `stage_reserved` for accepted work. Blocks on the
 // disk.

@@ -223,7 +223,7 @@ base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options,
   if (!file) return file.error();
   SchemaLock lock(std::move(*file));
   if (!lock.share(options.schema_wait)) return server_refused(lock.holders() + " copies the data directory");
-  auto blobs = open_file_blobs(dir->blobs, options.disk_free_min_bytes);
+  auto blobs = options.open_blobs(dir->blobs, options.disk_free_min_bytes);
   if (!blobs) return blobs.error();
   try {
     auto store =

@@ -9,6 +9,8 @@
 #include "platform/base/clock.h"
 #include "storage/blobs/blobs.h"
 #include "storage/data_dir.h"
+#include "storage/s3/s3_blobs.h"
+#include "tests/support/s3_server.h"
 #include "tests/support/temp_dir.h"
 
 // Contract of Blobs. To test another implementation, add a line at the end.
@@ -227,8 +229,21 @@ TEST_P(BlobsContract, WhatAcceptedWorkWritesIsTakenBelowTheDiskMinimum) {
   EXPECT_EQ(blobs_->read((*writer)->finish().value()->ref()).value(), "hello");
 }
 
+// On the shared server; the objects of each folder have a prefix of their own.
+base::Result<std::unique_ptr<Blobs>> open_s3(const std::string& folder, std::int64_t disk_free_min_bytes) {
+  const std::string prefix = base::hex(base::sha256(folder)).substr(0, 16);
+  s3::Options options{
+      .location =
+          s3::parse_location("s3://" + std::string(support::kS3Bucket) + "/" + prefix, support::shared_s3())
+              .value(),
+      .credentials = {"us-east-1", base::Secret(support::kS3AccessKey), base::Secret(support::kS3SecretKey)},
+      .orphan_age_min = std::chrono::milliseconds(0)};
+  return s3::open_s3_blobs(folder, disk_free_min_bytes, std::move(options));
+}
+
 INSTANTIATE_TEST_SUITE_P(Implementations, BlobsContract,
-                         testing::Values(Implementation{"Files", &open_file_blobs}),
+                         testing::Values(Implementation{"Files", &open_file_blobs},
+                                         Implementation{"S3", &open_s3}),
                          [](const auto& p) { return std::string(p.param.name); });
 
 }  // namespace

@@ -17,7 +17,6 @@ class KafkaBroker {
   void wipe();  // only while the broker is down
 
  private:
-  std::string script(const std::string& verb) const;
   std::filesystem::path dir_;
 };
 

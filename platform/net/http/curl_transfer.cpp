@@ -1,9 +1,12 @@
 #include "platform/net/http/curl_transfer.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "platform/net/http/http_text.h"
 
@@ -128,13 +131,39 @@ void CurlTransfer::finish(CURLcode code) {
 void CurlTransfer::set_method() {
   if (request_.method == "HEAD") set(CURLOPT_NOBODY, 1L);
   const bool has_body = !request_.body.empty() || request_.method == "POST";
-  if (has_body) {
+  if (request_.body_file >= 0) {
+    set_file_body();
+  } else if (has_body) {
     set(CURLOPT_POST, 1L);
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
     request_.reports_unanswered ? set_one_reading() : set(CURLOPT_POSTFIELDS, request_.body.data());
   }
   if (request_.method != "GET" && request_.method != "HEAD")
     set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+}
+
+void CurlTransfer::set_file_body() {
+  set(CURLOPT_POST, 1L);
+  set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body_file_bytes));
+  set(CURLOPT_READFUNCTION, &CurlTransfer::on_read_file);
+  set(CURLOPT_READDATA, this);
+  curl_seek_callback seek = [](void* self, curl_off_t offset, int origin) {
+    if (origin != SEEK_SET) return CURL_SEEKFUNC_FAIL;
+    static_cast<CurlTransfer*>(self)->read_ = static_cast<std::size_t>(offset);
+    return CURL_SEEKFUNC_OK;
+  };
+  set(CURLOPT_SEEKFUNCTION, seek);
+  set(CURLOPT_SEEKDATA, this);
+}
+
+std::size_t CurlTransfer::on_read_file(char* to, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<CurlTransfer*>(self);
+  const std::size_t rest = static_cast<std::size_t>(transfer.request_.body_file_bytes) - transfer.read_;
+  const ssize_t bytes = ::pread(transfer.request_.body_file, to, std::min(size * count, rest),
+                                static_cast<off_t>(transfer.read_));
+  if (bytes < 0 || (bytes == 0 && rest > 0)) return CURL_READFUNC_ABORT;
+  transfer.read_ += static_cast<std::size_t>(bytes);
+  return static_cast<std::size_t>(bytes);
 }
 
 // A body that cannot be read twice. curl sends a request again if its connection was a kept one and closed

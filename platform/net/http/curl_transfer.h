@@ -63,6 +63,7 @@ class CurlTransfer final : public HttpClient::Transfer {
   void unwatch();
   void set_method();
   void set_one_reading();
+  void set_file_body();
   void set_headers();
   void set_callbacks();
   base::Error error_of(CURLcode code) const;
@@ -70,6 +71,7 @@ class CurlTransfer final : public HttpClient::Transfer {
   curl_off_t connected_after() const;  // microseconds, with TLS; 0: not connected yet
 
   static std::size_t on_read(char* to, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_read_file(char* to, std::size_t size, std::size_t count, void* self);
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static curl_socket_t on_open_socket(void* self, curlsocktype, curl_sockaddr* address);

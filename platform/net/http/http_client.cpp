@@ -30,7 +30,7 @@ HttpClient::~HttpClient() {
 }
 
 std::shared_ptr<HttpClient::Transfer> HttpClient::start(HttpRequest request, Handlers handlers) {
-  const auto& transport = plain_ && plain_url(request.url) ? plain_ : curl_;
+  const auto& transport = plain_ && request.body_file < 0 && plain_url(request.url) ? plain_ : curl_;
   auto transfer = transport->make(std::move(request), std::move(handlers));
   if (loop_.on_this_thread() && !transport->is_busy()) {
     transport->add(transfer);

@@ -21,6 +21,10 @@ struct HttpRequest {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  // If not -1, the body is the first `body_file_bytes` bytes of this file instead. It must stay open until
+  // the request has ended, and is read on the loop's thread: only for a loop that may block on the disk.
+  int body_file = -1;
+  std::int64_t body_file_bytes = 0;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds total_timeout{120'000};  // 0: none
   std::chrono::seconds stall_timeout{30};  // fails if less than 1 byte/s arrives for this long; 0: none
@@ -49,7 +53,8 @@ struct HttpReply {
   std::string_view header(std::string_view lower_case_name) const;  // the first one, or empty
 };
 
-// The implementation for http://: our own (ADR 17), or curl. https:// and unusual URLs always use curl.
+// The implementation for http://: our own (ADR 17), or curl. https://, unusual URLs and bodies from files
+// always use curl.
 enum class PlainHttp : std::uint8_t { kBuiltIn, kCurl };
 
 class HttpTransport;

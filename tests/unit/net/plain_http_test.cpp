@@ -5,13 +5,16 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "platform/base/fd.h"
 #include "platform/net/http/http_client.h"
 #include "platform/net/http/plain_body.h"
 #include "tests/support/answer.h"
+#include "tests/support/temp_dir.h"
 #include "tests/unit/providers/scripted_upstream.h"
 
 // Behaviour of our HTTP client that differs from curl's, or that curl does not have.
@@ -234,6 +237,37 @@ TEST_F(PlainHttpTest, ALargeBodyGoesOutWhileTheOtherSideReadsSlowly) {
   });
   EXPECT_TRUE(ask(post(upstream, std::string(std::size_t{20} << 20, 'x'))));
   EXPECT_EQ(std::size_t{20} << 20, got);
+}
+
+TEST_F(PlainHttpTest, ABodyIsSentFromAFileAndAgainOnAFreshConnection) {
+  const support::TempDir folder;
+  const std::string content(std::size_t{3} << 20, 'f');
+  const base::Fd file(::open(folder.write("body", content + "rest").c_str(), O_RDONLY | O_CLOEXEC));
+  std::vector<std::string> bodies, methods;
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    bodies.push_back(exchange.body);
+    methods.push_back(exchange.head.substr(0, 4));
+    bodies.size() == 2 ? exchange.close() : static_cast<void>(exchange.send(kTwo));
+  });
+  HttpRequest request = post(upstream, {});
+  request.method = "PUT";
+  request.body_file = file.get();
+  request.body_file_bytes = static_cast<std::int64_t>(content.size());
+  EXPECT_TRUE(ask(request));
+  EXPECT_TRUE(ask(request)) << "the kept connection is closed without a reply";
+  ASSERT_EQ(3u, bodies.size());
+  for (const std::string& body : bodies) EXPECT_TRUE(body == content) << body.size();
+  EXPECT_EQ((std::vector<std::string>(3, "PUT ")), methods);
+}
+
+TEST_F(PlainHttpTest, ABodyFromAFileThatIsTooShortFailsTheRequest) {
+  const support::TempDir folder;
+  const base::Fd file(::open(folder.write("body", "short").c_str(), O_RDONLY | O_CLOEXEC));
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
+  HttpRequest request = post(upstream, {});
+  request.body_file = file.get();
+  request.body_file_bytes = 6;
+  EXPECT_FALSE(ask(request));
 }
 
 TEST_F(PlainHttpTest, AReplyWithACodingThatWasNotRequestedIsAnError) {

@@ -47,6 +47,19 @@ TEST_F(DataDirCopyTest, ACopyIsADataDirectoryOfItsOwn) {
   EXPECT_EQ(fs::status(copy_ / "pepper").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(DataDirCopyTest, BlobsThatAreElsewhereAreNotCopiedAndNotMissed) {
+  SqliteDb({.path = (data_ / "millrace.db").string()})
+      .execute(
+          "INSERT INTO blobs (sha256, tenant, path, bytes, refs) VALUES (x'01', 't', 'aa/in-the-bucket', 5, "
+          "1)");
+  dir_.write("data/blobs/cache/aa/copy", "bytes");
+  const auto copied = copy_data_dir(data_.string(), copy_.string(), 0, BlobPlace::kElsewhere);
+  ASSERT_TRUE(copied) << copied.error().message;
+  EXPECT_EQ(copied->gone, 0);
+  EXPECT_FALSE(fs::exists(copy_ / "blobs"));
+  EXPECT_TRUE(opened(test_options(copy_.string()), clock_));
+}
+
 TEST_F(DataDirCopyTest, WhatTheDatabaseNamesIsThereAndWhatIsGoneIsCounted) {
   SqliteDb({.path = (data_ / "millrace.db").string()})
       .execute(

@@ -11,6 +11,19 @@ namespace {
 
 using std::chrono::hours;
 
+// A staged blob that is too old.
+class ExpiredBlob final : public StagedBlob {
+ public:
+  explicit ExpiredBlob(Staged inner) : inner_(std::move(inner)) {}
+  const BlobRef& ref() const override { return inner_->ref(); }
+  void set_referenced(bool is_referenced) override { inner_->set_referenced(is_referenced); }
+  base::Result<OpenFile> open() const override { return inner_->open(); }
+  bool is_expired() const override { return true; }
+
+ private:
+  const Staged inner_;
+};
+
 class KeptImages : public ::testing::Test {
  protected:
   base::Uuid keep(const std::string& content, std::chrono::milliseconds life = hours(1)) {
@@ -53,6 +66,17 @@ TEST_F(KeptImages, AnImageIsThereUntilItsTimeIsOver) {
   s_.clock.advance(hours(1));
   EXPECT_EQ(content(id), "not_found");
   EXPECT_EQ(content(base::Uuid::make(s_.clock.wall())), "not_found");
+}
+
+TEST_F(KeptImages, NoRowReferencesAFileThatHasExpired) {
+  auto expired = std::make_shared<ExpiredBlob>(stage(s_.store().blobs(), "pixels").value());
+  const base::Uuid id = base::Uuid::make(s_.clock.wall());
+  const auto kept = await<bool>([&](auto done) {
+    images_.add(kTenant, {{id, expired}}, s_.clock.wall() + hours(1), done);
+  });
+  EXPECT_FALSE(kept.has_value());
+  EXPECT_EQ(content(id), "not_found");
+  keep("other pixels");
 }
 
 TEST_F(KeptImages, TheSameImageTwiceIsKeptAsLongAsEitherIs) {

@@ -96,6 +96,16 @@ TEST_F(Inspection, ChangesNothingOfAStoreThatWasKilledAndReadsItsLog) {
   EXPECT_EQ(bumps(*store), 1) << "the log must be intact";
 }
 
+TEST_F(Inspection, LooksForFilesOnlyWhereTheyAre) {
+  opened(test_options(data_), clock_).reset();
+  SqliteDb({.path = DataDir(data_).database})
+      .execute(
+          "INSERT INTO blobs (sha256, tenant, path, bytes, refs) VALUES (x'01', 't', 'aa/in-the-bucket', 5, "
+          "1)");
+  EXPECT_EQ(inspect_store(data_)->damage, std::vector<std::string>{"file blobs/aa/in-the-bucket"});
+  EXPECT_TRUE(inspect_store(data_, BlobPlace::kElsewhere)->damage.empty());
+}
+
 TEST_F(Inspection, LooksAtAStoreThatAGatewayHasOpen) {
   const auto store = opened(test_options(data_), clock_);
   ASSERT_TRUE(write(*store, bump));

@@ -1,0 +1,145 @@
+"""A gateway whose documents and large results are in S3."""
+
+import shutil
+import subprocess
+
+import pytest
+from documents import data_uri, tiny_pdf
+from millrace import BUILD, Gateway, Worker, eventually
+from postgres import Postgres
+from s3 import S3
+
+PAGES = 300
+SENTENCE = "leaf {} of a book that is long enough for a file of its own"
+
+
+@pytest.fixture
+def s3(tmp_path):
+    server = S3(tmp_path / "s3")
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def postgres():
+    server = Postgres()
+    server.start()
+    yield server
+    server.close()
+
+
+def doctor(data, *flags):
+    command = [BUILD / "millrace", "doctor", "--data", data, *flags]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
+
+
+def long_document():
+    return data_uri(tiny_pdf(*[SENTENCE.format(number) for number in range(PAGES)]))
+
+
+def check_result(client, job):
+    reply = client.get(f"/v1/jobs/{job}/result")
+    assert reply.status == 200, reply.body
+    pages = reply.json()["pages"]
+    assert len(pages) == PAGES
+    assert all(SENTENCE.format(number) in page["markdown"] for number, page in enumerate(pages)), pages[0]
+    return reply.body
+
+
+def test_a_large_document_and_its_result_are_in_the_bucket_and_outlive_the_local_folder(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags()).start()
+    try:
+        document = long_document()
+        job = gateway.client.submit_ocr(document).json()["id"]
+        assert gateway.client.wait_terminal(job)["status"] == "succeeded"
+        before = check_result(gateway.client, job)
+        assert len(s3.objects()) >= 2, "the document and its result"
+        gateway.terminate()
+        shutil.rmtree(gateway.data / "blobs")
+        gateway.restart()
+        assert check_result(gateway.client, job) == before
+        secret = (tmp_path / "s3" / "secret-key").read_text().strip()
+        assert secret not in gateway.log.read_text()
+    finally:
+        print(gateway.tail())
+        gateway.close()
+
+
+def test_with_the_jobs_in_postgresql_another_host_reads_the_same_result(s3, postgres, tmp_path):
+    one = Gateway(tmp_path / "one", "--store.url", postgres.url, *s3.flags()).start()
+    other = None
+    try:
+        job = one.client.submit_ocr(long_document()).json()["id"]
+        assert one.client.wait_terminal(job)["status"] == "succeeded"
+        result = check_result(one.client, job)
+        one.terminate()
+        (tmp_path / "two").mkdir(mode=0o711)
+        for secret in ("pepper", "admin.key", "secret.key"):
+            shutil.copy(one.data / secret, tmp_path / "two" / secret)
+        other = Gateway(tmp_path / "two", "--store.url", postgres.url, *s3.flags()).start()
+        assert check_result(other.client, job) == result
+    finally:
+        print(one.tail())
+        one.close()
+        if other:
+            other.close()
+
+
+def test_doctor_says_which_setting_of_the_bucket_is_wrong(s3, tmp_path):
+    good = doctor(tmp_path / "data", *s3.flags())
+    assert "the bucket can be listed" in good, good
+    (s3.folder / "secret-key").write_text("wrong")
+    assert "blobs.secret_key does not belong to blobs.access_key" in doctor(tmp_path / "data", *s3.flags())
+    s3.kill()
+    assert "blobs.endpoint cannot be reached" in doctor(tmp_path / "data", *s3.flags())
+
+
+def test_a_deleted_job_takes_its_objects_with_it(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags()).start()
+    try:
+        job = gateway.client.submit_ocr(long_document()).json()["id"]
+        gateway.client.wait_terminal(job)
+        assert s3.objects()
+        assert gateway.client.request("DELETE", f"/v1/jobs/{job}").status in (200, 204)
+        eventually(lambda: not s3.objects(), within_s=90, what="an empty bucket")
+    finally:
+        print(gateway.tail())
+        gateway.close()
+
+
+def test_without_the_server_small_jobs_go_on_and_large_ones_are_refused_until_it_is_back(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags()).start()
+    try:
+        s3.kill()
+        small = gateway.client.submit_ocr(data_uri(tiny_pdf("a short letter"))).json()["id"]
+        assert gateway.client.wait_terminal(small)["status"] == "succeeded"
+        body = {"document": {"type": "document_url", "document_url": long_document()}}
+        refused = gateway.client.post("/v1/ocr", body, headers={"Prefer": "respond-async"})
+        assert refused.status == 503 and int(refused.headers["retry-after"]) >= 1, refused.body
+        assert "blobs.endpoint" in refused.json()["error"]["message"]
+        s3.start()
+        job = gateway.client.submit_ocr(long_document()).json()["id"]
+        assert gateway.client.wait_terminal(job)["status"] == "succeeded"
+        check_result(gateway.client, job)
+    finally:
+        print(gateway.tail())
+        gateway.close()
+
+
+def test_a_worker_with_a_folder_of_its_own_cache_ends_a_job_after_the_server_is_back(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags(), role="api").start()
+    worker = Worker(gateway.data, *s3.flags())
+    try:
+        job = gateway.client.submit_ocr(long_document()).json()["id"]
+        shutil.rmtree(gateway.data / "blobs" / "cache")
+        s3.kill()
+        worker.start()
+        eventually(lambda: "s3_request_failed" in worker.log.read_text(), what="an attempt without the server")
+        s3.start()
+        assert gateway.client.wait_terminal(job)["status"] == "succeeded"
+        check_result(gateway.client, job)
+    finally:
+        print(worker.tail())
+        worker.close()
+        gateway.close()
