@@ -49,7 +49,7 @@ base::Error server_refused(const std::string& why) {
 
 // DATA/identity and the row of the database name the same store. A database without a row is new, and so must
 // be the directory: otherwise its documents would be removed, because no row refers to them.
-base::Status check_owner_of_blobs(PostgresDb& db, const DataDir& dir) {
+base::Status check_owner_of_blobs(PostgresDb& db, const DataDir& dir, bool has_store) {
   DataDir named = dir;
   named.database = "the database at store.url";
   std::error_code unreadable;
@@ -60,7 +60,7 @@ base::Status check_owner_of_blobs(PostgresDb& db, const DataDir& dir) {
   db.begin_write();
   try {
     if (!db.prepare("SELECT id FROM identity").step()) {
-      if (const std::string lost = empty_database_error(dir); !lost.empty()) {
+      if (has_store) {
         db.roll_back();
         return server_refused(
             "the database is empty, but " + dir.root +
@@ -105,10 +105,11 @@ class PostgresStore final : public Store {
   ~PostgresStore() override { close(); }
 
   // Before anything else: checks the server, and brings the schema up to date.
-  base::Status prepare() {
+  // `has_store`: the data directory had the files of a store before this start.
+  base::Status prepare(bool has_store) {
     if (auto migrated = migrate_postgres(db_, postgres_migrations()); !migrated) return migrated;
     if (auto here = check_not_moved(db_); !here) return here;
-    if (auto own = check_owner_of_blobs(db_, DataDir(options_.data_dir)); !own) return own;
+    if (auto own = check_owner_of_blobs(db_, DataDir(options_.data_dir), has_store); !own) return own;
     db_.execute("DELETE FROM writers WHERE at < now() - interval '7 days'");
     writer_.emplace(GroupWriter::Options{.queue_max = options_.queue_max,
                                          .limits = {.bounds = {options_.group_operations_max,
@@ -223,12 +224,13 @@ base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options,
   if (!file) return file.error();
   SchemaLock lock(std::move(*file));
   if (!lock.share(options.schema_wait)) return server_refused(lock.holders() + " copies the data directory");
+  const bool has_store = !empty_database_error(*dir).empty();  // blobs may create files
   auto blobs = options.open_blobs(dir->blobs, options.disk_free_min_bytes);
   if (!blobs) return blobs.error();
   try {
     auto store =
         std::make_unique<PostgresStore>(std::move(options), clock, time, std::move(lock), std::move(*blobs));
-    if (auto prepared = store->prepare(); !prepared) return prepared.error();
+    if (auto prepared = store->prepare(has_store); !prepared) return prepared.error();
     return std::unique_ptr<Store>(std::move(store));
   } catch (const DbError& e) {
     return server_refused(e.message);
