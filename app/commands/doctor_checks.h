@@ -17,10 +17,11 @@ base::Result<std::string> speak_sentence(engines::EnginePool& children);
 // The same with a Piper voice.
 base::Result<std::string> speak_sentence(engines::EnginePool& children, engines::VoiceChoice voice);
 
+// With SpeakerTask::kTellApart, a voice must be found.
 struct TranscriptionTrial {
   engines::Recognition how;
   bool knows_english = true;  // the sentence must be recognised
-};                            // with SpeakerTask::kTellApart, a voice must be found
+};
 // `sentence`: of speak_sentence.
 base::Status check_transcription(engines::EnginePool& children, const std::string& sentence,
                                  const TranscriptionTrial& trial);

@@ -235,7 +235,7 @@ api::Options Gateway::Impl::api_options() const {
   options.sync_wait = settings.ocr_wait;
   options.stt_wait = settings.stt_wait;
   options.transcription_models = local_transcription_models(settings);
-  options.tells_speakers_apart = !settings.speaker_files.empty();
+  options.tells_speakers_apart = can_tell_speakers_apart(settings);
   if (speech) options.voice_models = speech->voice_models();
   options.run_at_max = settings.jobs_run_at_max;
   options.ssh_lifetime = settings.ssh_lifetime;

@@ -10,8 +10,6 @@
 namespace millrace::app {
 namespace {
 
-constexpr std::string_view kNoEngine = "none";
-
 base::Result<engines::Recognition> recognition_with(const std::string& engine,
                                                     const engines::SpeechModel& model) {
   auto loadable = engines::loadable_model(engine, model);
@@ -37,18 +35,23 @@ base::Result<engines::Recognition> with_speaker_files(const std::string& engine,
 }  // namespace
 
 std::string speech_engine_folder(const Settings& settings) {
-  if (settings.stt_engine == kNoEngine) return {};
+  if (settings.stt_engine == kNoSpeechEngine) return {};
   if (!settings.stt_engine.empty()) return settings.stt_engine;
   return engines::find_speech_engine(std::filesystem::path(engine_program()).parent_path().string());
 }
 
 base::Status check_moonshine(const Settings& settings) {
-  if (settings.stt_engine == kNoEngine)
+  if (settings.stt_engine == kNoSpeechEngine)
     return base::error(base::Code::kInternal, "the speech engine is off; remove stt.engine to use it");
   const std::string folder = speech_engine_folder(settings);
   const auto model = engines::loadable_model(folder, engines::moonshine_model(folder));
   if (!model) return model.error();
   return {};
+}
+
+bool can_tell_speakers_apart(const Settings& settings) {
+  return !settings.speaker_files.empty() &&
+         engines::speech_library(speech_engine_folder(settings)).has_value();
 }
 
 schemas::LocalTranscriptionModels local_transcription_models(const Settings& settings) {

@@ -16,6 +16,9 @@ std::string speech_engine_folder(const Settings& settings);
 // Whether the default model, Moonshine, can be used. kInternal: why not, and what to do. Reads no model.
 base::Status check_moonshine(const Settings& settings);
 
+// Whether the local models can tell speakers apart: stt.speakers is set, and the speech engine can be used.
+bool can_tell_speakers_apart(const Settings& settings);
+
 // The local transcription models that clients may request.
 schemas::LocalTranscriptionModels local_transcription_models(const Settings& settings);
 

@@ -250,6 +250,9 @@ void compare(const base::Config& config, const Settings& s, std::vector<base::Co
   if (s.retention_jobs < s.retention_results) refuse("retention.jobs", "shorter than retention.results");
   if (s.http_reply_budget_bytes < s.ocr_reply_max_bytes)
     refuse("http.reply_budget", "smaller than ocr.reply_max");
+  if (s.stt_engine == kNoSpeechEngine && !s.speaker_files.empty())
+    mistakes.push_back({config.origin("stt.speakers.segmentation"),
+                        "stt.speakers has no effect with stt.engine: none; remove one of them", false});
   if (s.disk_free_min_bytes < s.wal_max_bytes)
     refuse("store.disk_free_min", "smaller than store.wal_max: running jobs need that space to end");
 }

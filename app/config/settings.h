@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ai/engines/speech/speaker_files.h"
@@ -26,6 +27,8 @@ namespace millrace::app {
 // Every setting of the gateway: path, type, default, bounds, help. Flag, environment variable, YAML key,
 // `config check` and `--help` are derived from a row.
 std::span<const base::Setting> settings_table();
+
+inline constexpr std::string_view kNoSpeechEngine = "none";  // stt.engine
 
 // The settings, typed, after the checks that involve several settings.
 struct Settings {
@@ -70,7 +73,7 @@ struct Settings {
   int speech_children = 0;
   int picture_children = 0, pictures_per_tenant = 0;
   int stt_range_pieces = 8;
-  std::string stt_engine;
+  std::string stt_engine;  // its folder; empty: beside the program; kNoSpeechEngine: none
   std::int64_t stt_memory_bytes = 0;
   std::vector<engines::SpeechModel> speech_models;  // of the section stt.models, in its order
   engines::SpeakerFiles speaker_files;              // stt.speakers; empty: speakers are not told apart

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -30,7 +30,7 @@ Direction direction_of(Direction embedding) {
 constexpr double kVoiceSecondsMin = 0.1;  // a voice of less counts as much
 
 // A voice of the recording and the person who speaks.
-struct HeardVoice {
+struct RecordedVoice {
   Direction direction;
   double seconds = 0;
   std::optional<std::size_t> person;  // index into the list of persons
@@ -40,7 +40,7 @@ struct HeardVoice {
 // is the mean over their pairs of voices, weighted by the time that they speak.
 class VoiceGroups {
  public:
-  explicit VoiceGroups(std::span<HeardVoice* const> voices) : size_(voices.size()) {
+  explicit VoiceGroups(std::span<RecordedVoice* const> voices) : size_(voices.size()) {
     similarities_.resize(size_ * size_);
     for (std::size_t a = 0; a < size_; ++a) {
       for (std::size_t b = 0; b < size_; ++b)
@@ -115,14 +115,14 @@ class VoiceGroups {
 // The persons whom the voices belong to, each with the mean of their voices.
 class Persons {
  public:
-  explicit Persons(std::vector<HeardVoice>& voices) {
-    std::vector<HeardVoice*> long_voices, others;
-    for (HeardVoice& each : voices) {
+  explicit Persons(std::vector<RecordedVoice>& voices) {
+    std::vector<RecordedVoice*> long_voices, others;
+    for (RecordedVoice& each : voices) {
       if (each.direction.empty()) continue;
       (each.seconds >= kShortVoiceSeconds ? long_voices : others).push_back(&each);
     }
     std::stable_sort(long_voices.begin(), long_voices.end(),
-                     [](const HeardVoice* a, const HeardVoice* b) { return a->seconds > b->seconds; });
+                     [](const RecordedVoice* a, const RecordedVoice* b) { return a->seconds > b->seconds; });
     const std::size_t compared = std::min(long_voices.size(), kComparedVoicesMax);
     others.insert(others.begin(), long_voices.begin() + static_cast<std::ptrdiff_t>(compared),
                   long_voices.end());
@@ -131,9 +131,10 @@ class Persons {
       persons_.push_back({Direction(long_voices[group.front()]->direction.size())});
       for (const std::size_t member : group) add(*long_voices[member], persons_.size() - 1);
     }
-    for (HeardVoice* each : others) join_nearest(*each);
+    for (RecordedVoice* each : others) join_nearest(*each);
   }
 
+  std::size_t size() const { return persons_.size(); }
   Direction direction(std::size_t person) const { return direction_of(persons_[person].sum); }
 
  private:
@@ -142,7 +143,7 @@ class Persons {
     float length = 0;  // of `sum`
   };
 
-  void add(HeardVoice& voice, std::size_t number) {
+  void add(RecordedVoice& voice, std::size_t number) {
     voice.person = number;
     Person& person = persons_[number];
     for (std::size_t at = 0; at < person.sum.size(); ++at)
@@ -150,11 +151,11 @@ class Persons {
     person.length = std::sqrt(dot(person.sum, person.sum));
   }
 
-  static float similarity(const Person& person, const HeardVoice& voice) {
+  static float similarity(const Person& person, const RecordedVoice& voice) {
     return person.length > 0 ? std::max(-1.0F, dot(person.sum, voice.direction) / person.length) : -1;
   }
 
-  void join_nearest(HeardVoice& voice) {
+  void join_nearest(RecordedVoice& voice) {
     std::optional<std::size_t> nearest;
     auto most = static_cast<float>(persons_.size() < kSpeakersMax ? kShortVoiceSimilarity : -1);
     for (std::size_t number = 0; number < persons_.size(); ++number) {
@@ -181,31 +182,44 @@ std::string label_of(std::size_t number) {
 // Names persons: those who are known, and the others by labels that no known speaker has.
 class Names {
  public:
-  explicit Names(const std::vector<KnownSpeaker>& known) {
+  Names(const std::vector<KnownSpeaker>& known, const Persons& persons) : names_(persons.size()) {
+    std::vector<Match> matches;
     for (const KnownSpeaker& each : known) {
       taken_.insert(each.name);
-      if (Direction direction = direction_of(each.embedding); !direction.empty())
-        known_.emplace_back(each.name, std::move(direction));
+      add_matches(each, persons, matches);
+    }
+    std::ranges::stable_sort(matches, std::ranges::greater(), &Match::similarity);
+    std::set<std::string> given;
+    for (const Match& match : matches) {
+      // What one person says can form two groups, which are then as similar as any voices of one person.
+      const double similarity_min =
+          given.contains(match.name) ? kSameSpeakerSimilarity : kKnownSpeakerSimilarity;
+      if (!names_[match.person].empty() || match.similarity < static_cast<float>(similarity_min)) continue;
+      names_[match.person] = match.name;
+      given.insert(match.name);
     }
   }
 
-  const std::string& of(std::size_t person, const Direction& direction) {
-    const auto [named, is_new] = names_.try_emplace(person);
-    if (is_new) named->second = known_name(direction);
-    if (named->second.empty()) named->second = next_label();
-    return named->second;
+  const std::string& of(std::size_t person) {
+    if (names_[person].empty()) names_[person] = next_label();
+    return names_[person];
   }
 
  private:
-  std::string known_name(const Direction& direction) const {
+  // How similar a person is to a known speaker.
+  struct Match {
+    float similarity;
     std::string name;
-    auto most = static_cast<float>(kKnownSpeakerSimilarity);
-    for (const auto& [each, voice] : known_) {
-      if (voice.size() != direction.size() || dot(voice, direction) < most) continue;
-      most = dot(voice, direction);
-      name = each;
+    std::size_t person;
+  };
+
+  static void add_matches(const KnownSpeaker& known, const Persons& persons, std::vector<Match>& matches) {
+    const Direction voice = direction_of(known.embedding);
+    for (std::size_t person = 0; person < persons.size(); ++person) {
+      const Direction direction = persons.direction(person);
+      if (!voice.empty() && direction.size() == voice.size())
+        matches.push_back({dot(voice, direction), known.name, person});
     }
-    return name;
   }
 
   std::string next_label() {
@@ -214,16 +228,15 @@ class Names {
     return label;
   }
 
-  std::vector<std::pair<std::string, Direction>> known_;
+  std::vector<std::string> names_;  // by person; empty: not yet named
   std::set<std::string> taken_;
-  std::map<std::size_t, std::string> names_;  // by person
   std::size_t labels_ = 0;
 };
 
 }  // namespace
 
 void name_speakers(std::vector<TranscriptPiece>& pieces, const std::vector<KnownSpeaker>& known) {
-  std::vector<HeardVoice> voices;
+  std::vector<RecordedVoice> voices;
   std::size_t dimensions = 0;
   for (const TranscriptPiece& piece : pieces) {
     for (const Voice& voice : piece.voices) {
@@ -233,13 +246,13 @@ void name_speakers(std::vector<TranscriptPiece>& pieces, const std::vector<Known
     }
   }
   const Persons persons(voices);
-  Names names(known);
+  Names names(known, persons);
   std::size_t first = 0;
   for (TranscriptPiece& piece : pieces) {
     for (TranscriptSegment& segment : piece.segments) {
       if (segment.voice < 0 || static_cast<std::size_t>(segment.voice) >= piece.voices.size()) continue;
       const auto person = voices[first + static_cast<std::size_t>(segment.voice)].person;
-      if (person) segment.speaker = names.of(*person, persons.direction(*person));
+      if (person) segment.speaker = names.of(*person);
     }
     first += piece.voices.size();
   }

@@ -15,7 +15,8 @@ struct KnownSpeaker {
 
 // Two voices belong to one person if the cosine of the angle between them is at least this (ADR 52).
 inline constexpr double kSameSpeakerSimilarity = 0.6;
-// The recording of a known speaker was perhaps made with another microphone.
+// The recording of a known speaker was perhaps made with another microphone: the most similar person gets the
+// name from this on. Others get the same name only from kSameSpeakerSimilarity on.
 inline constexpr double kKnownSpeakerSimilarity = 0.5;
 // The voice of a short sound is not accurate. It forms no speaker of its own if it is this similar to one.
 inline constexpr double kShortVoiceSeconds = 2;

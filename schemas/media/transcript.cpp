@@ -85,10 +85,21 @@ Json voices_json(const std::vector<Voice>& voices) {
   return list;
 }
 
+// Empty: it has a number that JSON cannot represent.
+std::vector<float> embedding_from(const Json& list) {
+  std::vector<float> out;
+  out.reserve(list.size());
+  for (const Json& value : list) {
+    if (value.is_null()) return {};
+    out.push_back(value.get<float>());
+  }
+  return out;
+}
+
 std::vector<Voice> voices_from(const Json& list) {
   std::vector<Voice> out;
   for (const Json& from : list)
-    out.push_back({from.at("embedding").get<std::vector<float>>(), number(from, "seconds")});
+    out.push_back({embedding_from(from.at("embedding")), number(from, "seconds")});
   return out;
 }
 

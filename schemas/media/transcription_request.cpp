@@ -314,8 +314,10 @@ std::optional<Refusal> no_speakers(const TranscriptionRequest& request, bool kno
   if (knows_speakers || request.spec.style.form != TranscriptFormat::kDiarizedJson) return std::nullopt;
   const std::string model =
       request.spec.by_provider ? "The model '" + request.spec.model + "'" : "The local engine";
-  const std::string setting =
-      request.spec.by_provider ? "" : "set stt.speakers (`millrace models pull speakers` has its files), or ";
+  const std::string setting = request.spec.by_provider
+                                  ? ""
+                                  : "set stt.speakers, which needs the speech engine (`millrace models pull "
+                                    "speakers` has the files), or ";
   return invalid({at_field("response_format",
                            model + " does not tell speakers apart, which diarized_json needs: " + setting +
                                "use a provider's model that does, such as "

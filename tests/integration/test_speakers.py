@@ -228,7 +228,7 @@ def test_damaged_models_are_named_in_the_log_and_leave_other_requests_alone(mode
         def refused(why):
             reply = transcribe(gateway, clip(4), model=MODEL, response_format="diarized_json")
             assert reply.status == 500, reply.body
-            assert "cannot be used on this worker" in reply.body.decode()
+            assert "speakers cannot be told apart on this worker" in reply.body.decode()
             eventually(lambda: why in gateway.log.read_text(), what=why)
 
         refused("the models of stt.speakers cannot be loaded")
@@ -239,6 +239,22 @@ def test_damaged_models_are_named_in_the_log_and_leave_other_requests_alone(mode
         refused("embedding.onnx is missing")
         embedding.write_bytes(content)
         assert speakers(diarized(gateway, clip(4))) == {"A"}
+    finally:
+        gateway.close()
+
+
+def test_a_model_that_gives_no_numbers_leaves_the_text(models, tmp_path):
+    content = (models / "embedding.onnx").read_bytes()
+    operator, undefined = b"\x22\x04Sqrt", b"\x22\x04Acos"  # of more than 1, it is not a number
+    assert content.count(operator) == 1
+    (tmp_path / "embedding.onnx").write_bytes(content.replace(operator, undefined))
+    gateway = started(tmp_path, models / "segmentation.onnx", tmp_path / "embedding.onnx")
+    try:
+        answer = diarized(gateway, clip(4))
+        assert len(answer["text"]) > 10 and speakers(answer) == {""}, answer
+        fields = {"known_speaker_names[]": "Ann", "known_speaker_references[]": data_uri(clip(4))}
+        reply = transcribe(gateway, clip(4), model=MODEL, response_format="diarized_json", **fields)
+        assert reply.status == 422 and "[0] cannot be used: no voice can be found in it" in reply.body.decode(), reply.body
     finally:
         gateway.close()
 

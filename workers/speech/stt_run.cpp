@@ -58,12 +58,17 @@ void SttRun::opened(base::Result<SttTask> task) {
   find_known_voices([this] { inspect(); });
 }
 
+// Without the files of stt.speakers.
+bool SttRun::is_text_model_usable() const {
+  return tells_speakers() && options_.local_model(task_.spec.local_model, false).has_value();
+}
+
 base::Status SttRun::choose_model() {
   if (task_.spec.by_provider) return {};
   if (options_.local_model) {
     auto recognition = options_.local_model(task_.spec.local_model, tells_speakers());
     if (!recognition && recognition.error().code == base::Code::kInternal)
-      return model_unusable(recognition.error());
+      return model_unusable(recognition.error(), is_text_model_usable());
     if (!recognition) return std::move(recognition.error());
     recognition_ = *std::move(recognition);
   }
@@ -244,6 +249,7 @@ void SttRun::merge_parts() {
 void SttRun::concluded(base::Result<Transcribed> ended) {
   if (!ended) return end_with(ended.error(), [this] { merge_parts(); });
   add_used({.audio_ms = static_cast<std::int64_t>(ended->seconds * kMsPerSecond)});
+  if (!names_warning_.empty()) ended->warning += (ended->warning.empty() ? "" : "; ") + names_warning_;
   if (ended->warning.empty()) return end(std::move(ended->outcome));
   auto kept = std::make_shared<Transcribed>(*std::move(ended));
   context().write_events({{std::string(schemas::kWarning), schemas::warning_event_data(kept->warning)}},
@@ -267,16 +273,19 @@ base::Error SttRun::crash_error(int piece) const {
 }
 
 base::Error SttRun::engine_error(base::Error error) const {
-  return error.code == base::Code::kInternal && recognition_.model ? model_unusable(error) : error;
+  if (error.code != base::Code::kInternal || !recognition_.model) return error;
+  return model_unusable(error, engines::is_fault_of_speaker_files(error, recognition_));
 }
 
 // The reason names files and quotes the engine, which clients need not know.
-base::Error SttRun::model_unusable(const base::Error& why) const {
+base::Error SttRun::model_unusable(const base::Error& why, bool is_fault_of_speaker_files) const {
   log_job(base::LogLevel::kError, "speech_model_unusable", job(),
           {{"model", task_.spec.local_model}, {"reason", engines::explained(why, recognition_)}});
   return base::error(base::Code::kInternal,
-                     "the model '" + task_.spec.local_model +
-                         "' cannot be used on this worker; its log and `millrace doctor` show the reason");
+                     (is_fault_of_speaker_files
+                          ? "speakers cannot be told apart on this worker"
+                          : "the model '" + task_.spec.local_model + "' cannot be used on this worker") +
+                         "; its log and `millrace doctor` show the reason");
 }
 
 std::string SttRun::failed_part(int, const base::Error& error) const {

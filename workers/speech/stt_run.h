@@ -63,6 +63,7 @@ class SttRun final : public PartitionedRun {
   void open();
   void opened(base::Result<SttTask> task);
   base::Status choose_model();
+  bool is_text_model_usable() const;
   // The voices of the request's known speakers (stt_run_speakers.cpp), then `then`.
   void find_known_voices(std::function<void()> then);
   void find_next_voice();
@@ -70,7 +71,12 @@ class SttRun final : public PartitionedRun {
   void find_voice(const std::shared_ptr<const engines::Recording>& reference,
                   const base::Result<engines::RecordingInfo>& info);
   void voice_found(const engines::EngineResult& end, const std::shared_ptr<engines::PieceOutcome>& found);
+  // `embedding` is empty: the person gets no segment.
+  void add_known_speaker(std::vector<float> embedding);
+  std::string reference_field() const;  // of the current one
   void fail_reference(const std::string& what);
+  void reference_failed(const base::Error& error);
+  void reference_crashed();
   bool tells_speakers() const {
     return !task_.spec.by_provider && task_.spec.style.form == schemas::TranscriptFormat::kDiarizedJson;
   }
@@ -92,7 +98,7 @@ class SttRun final : public PartitionedRun {
   base::Error time_error(std::chrono::milliseconds limit) const override;
   base::Error crash_error(int piece) const override;
   base::Error engine_error(base::Error error) const override;
-  base::Error model_unusable(const base::Error& why) const;
+  base::Error model_unusable(const base::Error& why, bool is_fault_of_speaker_files) const;
   std::string failed_part(int piece, const base::Error& error) const override;
   std::string_view input_field() const override { return schemas::kRecordingField; }
   void count(bool good) const override { context().metrics().stt_piece(good); }
@@ -106,6 +112,7 @@ class SttRun final : public PartitionedRun {
   std::optional<double> seconds_;
   std::vector<schemas::KnownSpeaker> known_speakers_;  // those whose voices are found
   std::function<void()> after_known_voices_;
+  std::string names_warning_;                   // names that cannot be given
   std::shared_ptr<schemas::Transcript> whole_;  // from a provider's model
 };
 

@@ -1,7 +1,9 @@
-#include <chrono>
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "jobs/policy.h"
+#include "platform/base/log.h"
 #include "schemas/media/speakers.h"
 #include "workers/speech/stt_run.h"
 
@@ -18,6 +20,15 @@ double reference_seconds(const engines::RecordingInfo& info) { return static_cas
 bool is_reference_length(double seconds) {
   return seconds >= schemas::kSpeakerReferenceSecondsMin - kReferenceSlack &&
          seconds <= schemas::kSpeakerReferenceSecondsMax + kReferenceSlack;
+}
+
+// Other errors are those of the machine or of the operator. kPieceTimeout: it took too much processor time.
+bool is_fault_of_reference(const base::Error& error) {
+  using base::Code;
+  constexpr std::array kCodes{Code::kInvalidField,     Code::kPieceFailed,  Code::kPieceTimeout,
+                              Code::kAudioUnsupported, Code::kAudioEmpty,   Code::kAudioDamaged,
+                              Code::kAudioTooLong,     Code::kAudioTooLarge};
+  return std::ranges::find(kCodes, error.code) != kCodes.end();
 }
 
 }  // namespace
@@ -46,7 +57,7 @@ void SttRun::find_next_voice() {
 void SttRun::open_reference(base::Result<std::shared_ptr<const engines::Recording>> reference) {
   if (!reference && jobs::is_local_limit(reference.error()))
     return retry_later([this] { find_next_voice(); });
-  if (!reference) return fail_reference(reference.error().message);
+  if (!reference) return reference_failed(reference.error());
   auto begun = cancel_of(transcribers_.local.inspect(
       *reference, recognition_.piece_ms_max(),
       [this, self = shared_from_this(), opened = *reference](base::Result<engines::RecordingInfo> info) {
@@ -61,9 +72,8 @@ void SttRun::find_voice(const std::shared_ptr<const engines::Recording>& referen
   clear_cancel();
   if (!is_running()) return;
   if (!info && info.error().code == base::Code::kJobCancelled) return end(Abandoned{});
-  const bool is_its_fault = !info && jobs::job_retry_class(info.error()) == base::RetryClass::kPermanent;
-  if (is_its_fault) return fail_reference(info.error().message);
-  if (!info) return fail(info.error());
+  if (!info && info.error().message == engines::kDecoderCrashed) return reference_crashed();
+  if (!info) return reference_failed(info.error());
   if (!is_reference_length(reference_seconds(*info)))
     return fail_reference("a speaker's recording should be 2 to 10 seconds long");
   engines::Recognition how = recognition_;
@@ -85,26 +95,46 @@ void SttRun::voice_found(const engines::EngineResult& ended,
   clear_cancel();
   if (!is_running()) return;
   if (ended.kind == Kind::kCancelled) return end(Abandoned{});
-  if (ended.kind == Kind::kCrashed)
-    return end(Retry{
-        base::error(base::Code::kInternal, "the recording of a known speaker crashed the engine process"),
-        true});
+  if (ended.kind == Kind::kCrashed) return reference_crashed();
   if (ended.kind == Kind::kFailed)
     return fail(
         engine_error(ended.error.value_or(base::error(base::Code::kInternal, "the local engine failed"))));
-  if (found->piece.error) return fail_reference(found->piece.error->message);
+  if (found->piece.error) return reference_failed(*found->piece.error);
   if (found->piece.voices.empty()) return fail_reference("there is no speech in it");
-  const std::size_t index = known_speakers_.size();
-  known_speakers_.push_back(
-      {task_.spec.speakers.names[index], std::move(found->piece.voices.front().embedding)});
+  add_known_speaker(std::move(found->piece.voices.front().embedding));
+}
+
+void SttRun::add_known_speaker(std::vector<float> embedding) {
+  known_speakers_.push_back({task_.spec.speakers.names[known_speakers_.size()], std::move(embedding)});
   find_next_voice();
 }
 
+std::string SttRun::reference_field() const {
+  return std::string(schemas::kKnownSpeakerReferences) + "[" + std::to_string(known_speakers_.size()) + "]";
+}
+
 void SttRun::fail_reference(const std::string& what) {
-  const std::string field(schemas::kKnownSpeakerReferences);
-  fail(base::error(base::Code::kInvalidField,
-                   field + "[" + std::to_string(known_speakers_.size()) + "] cannot be used: " + what,
-                   field));
+  fail(base::error(base::Code::kInvalidField, reference_field() + " cannot be used: " + what,
+                   std::string(schemas::kKnownSpeakerReferences)));
+}
+
+void SttRun::reference_failed(const base::Error& error) {
+  if (is_fault_of_reference(error)) return fail_reference(error.message);
+  fail(engine_error(error));
+}
+
+// The last allowed crash does not make the job a poison job: it fails with the reference's index. If the
+// recording is already transcribed, only the name is missing.
+void SttRun::reference_crashed() {
+  const std::string crashed = "it crashed the engine";
+  log_job(base::LogLevel::kWarn, "speaker_reference_crashed", job(),
+          {{"reference", known_speakers_.size()}, {"crashes", job().crashes + 1}});
+  if (job().crashes + 1 < jobs::kCrashesMax)
+    return end(Retry{base::error(base::Code::kInternal, reference_field() + ": " + crashed), true});
+  if (!job().children_done) return fail_reference(crashed);
+  names_warning_ += (names_warning_.empty() ? "" : "; ") + reference_field() + " cannot be used: " + crashed +
+                    "; nobody has the name " + task_.spec.speakers.names[known_speakers_.size()];
+  add_known_speaker({});
 }
 
 }  // namespace millrace::workers

@@ -26,6 +26,8 @@ inline constexpr std::string_view kRuntimeRole = "runtime";  // of ONNX Runtime,
 inline constexpr std::string_view kLexiconRole = "lexicon";  // of a voice
 // Of the models that tell speakers apart.
 inline constexpr std::string_view kSegmentationRole = "segmentation", kEmbeddingRole = "embedding";
+// The setting that names their files; errors that they cause while they run name it.
+inline constexpr std::string_view kSpeakersSetting = "stt.speakers";
 
 // A model that can be loaded: its files and those of the library. Shared: a child that has loaded it does not
 // load it again. Immutable; thread-safe.

@@ -18,6 +18,7 @@ namespace {
 using base::Code;
 
 constexpr std::array<std::string_view, 3> kEmbeddingFrameworks{"wespeaker", "3d-speaker", "nemo"};
+constexpr std::string_view kSegmentationRate = "16000";  // as recordings are read for the models
 
 base::Error speaker_file_error(const std::string& path, const std::string& what) {
   return base::error(Code::kInternal, "the file " + path + " " + what);
@@ -44,7 +45,10 @@ base::Status check_segmentation(const std::string& path) {
                                        "window_size", "receptive_field_size", "receptive_field_shift"},
                                       "a model for segmentation");
   if (!metadata) return metadata.error();
-  return {};
+  const std::string& rate = metadata->find("sample_rate")->second;
+  if (rate == kSegmentationRate) return {};
+  return speaker_file_error(
+      path, "is for a sample rate of " + rate + " Hz, not of " + std::string(kSegmentationRate) + " Hz");
 }
 
 base::Status check_embedding(const std::string& path) {

@@ -18,9 +18,8 @@ using RecordingPtr = std::shared_ptr<const Recording>;
 constexpr milliseconds kBusyWait{30'000};
 
 // Our own time limit was exceeded: the job waits without using up an attempt.
-base::Error busy() {
-  base::Error error =
-      base::error(base::Code::kOverloaded, "decoding the recording takes too long: the machine is busy");
+base::Error busy(const std::string& what) {
+  base::Error error = base::error(Code::kOverloaded, what + " takes too long: the machine is busy");
   error.retry_after = kBusyWait;
   return error;
 }
@@ -65,14 +64,14 @@ class InspectRecordingCall final : public SingleResultCall<RecordingInfo> {
   Place place() const override { return {-1, schemas::name(recording_->format())}; }
   // Bombs hit the CPU limit. If only the wall-clock limit is hit, the machine is busy.
   std::optional<EngineResult> on_limit_hit(LimitHit why) override {
-    if (why == LimitHit::kByClock) return failed(busy());
+    if (why == LimitHit::kByClock) return failed(busy("decoding the recording"));
     return failed(
         base::error(Code::kAudioDamaged, "decoding the recording exceeds the limit of processor time"));
   }
 
  private:
   base::Error crash_error() const override {
-    return base::error(Code::kInternal, "the program that decodes the recording crashed");
+    return base::error(Code::kInternal, std::string(kDecoderCrashed));
   }
   std::optional<RecordingInfo> answer_in(Event event) const override {
     const bool is_one = event.kind == Event::Kind::kRecording;
@@ -137,6 +136,8 @@ class TranscribeCall final : public PartsCall {
   base::Error stuck_error(int index, LimitHit why) const override {
     using std::chrono::seconds;
     const bool late = why == LimitHit::kByClock;
+    if (late && how_.options.speakers == SpeakerTask::kOneVoice)
+      return busy("finding the voice of a known speaker");
     const milliseconds bound = late ? limits_.piece_wall : cpu_max(index);
     return base::error(Code::kPieceTimeout, "the piece takes more than " +
                                                 std::to_string(std::chrono::ceil<seconds>(bound).count()) +
@@ -159,12 +160,44 @@ class TranscribeCall final : public PartsCall {
 
 }  // namespace
 
+namespace {
+
+bool is_for_speakers(const SpeechFile& file) {
+  return file.role == kSegmentationRole || file.role == kEmbeddingRole;
+}
+
+// Where to look for the cause, unless `error` says it.
+std::string place_of(const base::Error& error, const Recognition& how) {
+  const auto is_named = [&](const std::string& path) {
+    return error.message.find(path) != std::string::npos;
+  };
+  const bool of_speakers = is_fault_of_speaker_files(error, how);
+  std::string files, folder;
+  for (const SpeechFile& file : how.model->files()) {
+    if (is_for_speakers(file) != of_speakers) continue;
+    if (of_speakers && is_named(file.path)) return {};
+    files += (files.empty() ? "" : " and ") + file.path;
+    folder = std::filesystem::path(file.path).parent_path().string();
+  }
+  if (of_speakers) return "; their files are " + files;
+  return folder.empty() || is_named(folder) ? std::string() : "; its files are in " + folder;
+}
+
+}  // namespace
+
+bool is_fault_of_speaker_files(const base::Error& error, const Recognition& how) {
+  const auto is_named = [&](const std::string& text) {
+    return error.message.find(text) != std::string::npos;
+  };
+  if (!how.model) return false;
+  return std::ranges::any_of(how.model->files(), [&](const SpeechFile& file) {
+    return is_for_speakers(file) && (is_named(std::string(kSpeakersSetting)) || is_named(file.path));
+  });
+}
+
 std::string explained(const base::Error& error, const Recognition& how) {
   std::string text = error.message;
-  if (how.model && !how.model->files().empty()) {
-    const std::string folder = std::filesystem::path(how.model->files().back().path).parent_path().string();
-    if (text.find(folder) == std::string::npos) text += "; its files are in " + folder;
-  }
+  if (how.model) text += place_of(error, how);
   if (!error.details.empty()) text += "; the engine reports: " + error.details;
   return text;
 }

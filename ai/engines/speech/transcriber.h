@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ai/engines/pool/engine_pool.h"
@@ -20,9 +21,14 @@ struct Recognition {
   std::int64_t piece_ms_max() const { return has_text_model() ? kModelPieceMsMax : kPieceMsMax; }
 };
 
-// An error of Transcriber for the operator: with the folder of the model and what the engine has reported,
-// which clients need not know.
+// Whether the fault is in the files that tell speakers apart, not in those of the text model.
+bool is_fault_of_speaker_files(const base::Error& error, const Recognition& how);
+// An error of Transcriber for the operator: with the folder or the files at fault and what the engine has
+// reported, which clients need not know.
 std::string explained(const base::Error& error, const Recognition& how);
+
+// The message of `inspect` if the engine process crashed (kInternal).
+inline constexpr std::string_view kDecoderCrashed = "the program that decodes the recording crashed";
 
 // The local speech recognisers, as used by the workers. Thread-safe; neither call blocks. Callbacks run on a
 // pump thread, must not throw and should be short. kOverloaded (without a callback): too many calls are
@@ -44,7 +50,8 @@ class Transcriber {
 
   // Recognises `pieces` (each at most once). `on_piece` is called once per piece, in no fixed order; `done`
   // once, last. A piece that takes too long or cannot be read is reported with an error; the other pieces are
-  // not affected. kInternal at the end: the model cannot be used.
+  // not affected. kInternal at the end: the model cannot be used. kOverloaded for the piece of
+  // SpeakerTask::kOneVoice: the machine is too busy for it.
   virtual base::Result<EngineCallHandle> transcribe(std::shared_ptr<const Recording> recording,
                                                     Recognition how, std::vector<schemas::AudioPiece> pieces,
                                                     std::function<void(PieceOutcome)> on_piece,

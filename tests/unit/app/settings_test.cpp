@@ -286,6 +286,22 @@ TEST_F(SettingsTable, ANearlyFullDiskHasSpaceForTheLog) {
   EXPECT_TRUE(load({{"store.disk-free-min", "32MiB"}, {"store.wal-max", "32MiB"}}).settings);
 }
 
+TEST_F(SettingsTable, SpeakersNeedTheSpeechEngine) {
+  const auto mistakes_with = [this](const std::string& engine) {
+    std::string all;
+    const std::string yaml =
+        "stt:\n  speakers: {segmentation: /nonexistent/a.onnx, embedding: /b.onnx}\n" + engine;
+    for (const auto& mistake : load({}, yaml).mistakes) {
+      EXPECT_FALSE(mistake.fatal) << mistake.message;
+      if (mistake.message.find("is missing") == std::string::npos) all += mistake.message;
+    }
+    return all;
+  };
+  EXPECT_EQ(mistakes_with("  engine: none\n"),
+            "stt.speakers has no effect with stt.engine: none; remove one of them");
+  EXPECT_EQ(mistakes_with(""), "");
+}
+
 TEST_F(SettingsTable, TheFileOfTheDataDirectoryIsReadUnlessOneIsNamed) {
   folder_.write("millrace.yaml", "drain.timeout: 7s\n");
   const LoadedSettings own = load();

@@ -111,6 +111,20 @@ TEST(SpeechModelsSection, TheFilesForSpeakersAreTwoAndWholePaths) {
             "m.yaml:3: warning: stt.speakers: the model's file /nonexistent/a.onnx is missing, or no file\n");
 }
 
+TEST(SpeechModelsSection, WithoutTheSpeechEngineSpeakersAreNotToldApart) {
+  Settings settings;
+  settings.speaker_files = {"/a.onnx", "/b.onnx"};
+  for (const char* engine : {"none", "/nonexistent/speech"}) {
+    settings.stt_engine = engine;
+    EXPECT_FALSE(can_tell_speakers_apart(settings)) << engine;
+  }
+  settings.stt_engine = "";
+  if (speech_engine_folder(settings).empty()) GTEST_SKIP() << "the speech engine is not installed";
+  EXPECT_TRUE(can_tell_speakers_apart(settings));
+  settings.speaker_files = {};
+  EXPECT_FALSE(can_tell_speakers_apart(settings));
+}
+
 TEST(SpeechModelsSection, NamesAreTheirOwn) {
   const WhisperFolder folder;
   EXPECT_EQ(mistakes_of(

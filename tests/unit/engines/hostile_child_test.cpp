@@ -8,6 +8,7 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/engines/ocr_reading.h"
+#include "tests/unit/engines/transcription_fixture.h"
 
 namespace millrace::engines {
 namespace {
@@ -69,6 +70,7 @@ class HostileChildTest : public OcrEngineTest {
     options.children = 1;
     options.limits.page_cpu = milliseconds(100);
     options.limits.page_wall = page_wall;
+    options.limits.piece_wall = page_wall;
     options.limits.speech_wall = milliseconds(400);
     options.limits.request_wall = milliseconds(200);
     options.limits.child_grace = milliseconds(100);
@@ -105,6 +107,24 @@ class HostileChildTest : public OcrEngineTest {
   support::TempDir folder_;
   milliseconds crash_pause_{10};
 };
+
+TEST_F(HostileChildTest, AClockThatRunsOutIsThePiecesFaultButNotThatOfAReference) {
+  make_of(kSilent);
+  Transcriber transcriber(*pool_);
+  const auto recording = testing::recording_of("RIFF" + std::string(4, '\1') + "WAVEfmt ");
+  ASSERT_TRUE(recording);
+  const auto error_of = [&](SpeakerTask task) {
+    testing::TranscriptionRun run;
+    EXPECT_TRUE(transcriber.transcribe(*recording, {nullptr, {.speakers = task}}, {{0, 0, 1'000}},
+                                       run.on_piece(), run.on_end()));
+    EXPECT_EQ(run.wait_end().kind, EngineResult::Kind::kDone);
+    return run.pieces.at(0).error.value_or(base::Error());
+  };
+  EXPECT_EQ(error_of(SpeakerTask::kTellApart).code, base::Code::kPieceTimeout);
+  const base::Error busy = error_of(SpeakerTask::kOneVoice);
+  EXPECT_EQ(busy.code, base::Code::kOverloaded);
+  EXPECT_GT(busy.retry_after.count(), 0);
+}
 
 TEST_F(HostileChildTest, AChildThatNeitherReadsNorWritesIsKilledPageByPage) {
   make_of(kSilent);

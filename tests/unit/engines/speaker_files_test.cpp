@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "ai/engines/speech/transcriber.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::engines {
@@ -88,6 +89,35 @@ TEST_F(SpeakerFilesTest, AForeignFileIsNamedWithWhatItLacks) {
   EXPECT_EQ(fault(), "the file embedding.onnx is a model of \"other\", not of wespeaker, 3d-speaker or nemo");
   write("embedding.onnx", "this is no model");
   EXPECT_EQ(fault(), "the model's file embedding.onnx is not a model in ONNX format");
+}
+
+TEST_F(SpeakerFilesTest, ASegmentationOfAnotherSampleRateIsRefused) {
+  auto other = kSegmentation;
+  other["sample_rate"] = "8000";
+  write("segmentation.onnx", onnx_with(other));
+  EXPECT_EQ(fault(), "the file segmentation.onnx is for a sample rate of 8000 Hz, not of 16000 Hz");
+}
+
+TEST_F(SpeakerFilesTest, AnErrorIsExplainedWithTheFilesThatCauseIt) {
+  const auto base = std::make_shared<const LoadableModel>(
+      SpeechModelLayout::kNemoCtc,
+      std::vector<SpeechFile>{{std::string(kLibraryRole), "/lib/a.so"}, {"tokens", "/nemo/tokens.txt"}});
+  const Recognition how{std::make_shared<const LoadableModel>(
+                            base, std::vector<SpeechFile>{{std::string(kSegmentationRole), "/s/first.onnx"},
+                                                          {std::string(kEmbeddingRole), "/s/second.onnx"}}),
+                        {}};
+  const auto text = [&](const std::string& message, bool is_of_speakers) {
+    const base::Error error = base::error(base::Code::kInternal, message);
+    EXPECT_EQ(is_fault_of_speaker_files(error, how), is_of_speakers) << message;
+    EXPECT_FALSE(is_fault_of_speaker_files(error, {base, {}})) << message;
+    return explained(error, how);
+  };
+  EXPECT_EQ(text("the speech model cannot be loaded", false),
+            "the speech model cannot be loaded; its files are in /nemo");
+  EXPECT_EQ(text("the file /nemo/tokens.txt is empty", false), "the file /nemo/tokens.txt is empty");
+  EXPECT_EQ(text("the models of stt.speakers cannot be loaded", true),
+            "the models of stt.speakers cannot be loaded; their files are /s/first.onnx and /s/second.onnx");
+  EXPECT_EQ(text("the file /s/second.onnx is empty", true), "the file /s/second.onnx is empty");
 }
 
 ino_t inode_of(const base::Fd& file) {

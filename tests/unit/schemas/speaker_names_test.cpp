@@ -92,6 +92,21 @@ TEST(SpeakerNames, AKnownSpeakerMayBeRecordedInAnotherWay) {
   EXPECT_EQ(speakers_of({piece_with({{0}, {180}})}, {{"Ann", at(degrees)}}), "Ann A");
 }
 
+TEST(SpeakerNames, AKnownNameIsGivenToTheMostSimilarPersonOnly) {
+  // Both are similar enough to the known speaker: cos 55° = 0.57, cos 50° = 0.64.
+  EXPECT_EQ(speakers_of({piece_with({{-55}, {50}})}, {{"Ann", at(0)}}), "A Ann");
+  EXPECT_EQ(speakers_of({piece_with({{58}, {-55}})}, {{"Ann", at(0)}}), "A Ann");
+}
+
+TEST(SpeakerNames, TwoGroupsThatAreAsSimilarAsOnePersonHaveOneKnownName) {
+  EXPECT_EQ(speakers_of({piece_with({{-48}, {50}})}, {{"Ann", at(0)}}), "Ann Ann");
+}
+
+TEST(SpeakerNames, EachKnownNameFindsItsPerson) {
+  // The first is nearer to Ann than to Bob, but Ann is another.
+  EXPECT_EQ(speakers_of({piece_with({{55}, {-30}})}, {{"Ann", at(0)}, {"Bob", at(113)}}), "Bob Ann");
+}
+
 TEST(SpeakerNames, ALabelThatIsAKnownNameIsNotGivenToAnother) {
   EXPECT_EQ(speakers_of({piece_with({{0}, {90}})}, {{"A", at(90)}}), "B A");
 }
@@ -157,6 +172,19 @@ TEST(SpeakerNames, VoicesAreStoredWithTheirPiece) {
   EXPECT_EQ(read->voices[1].embedding, piece.voices[1].embedding);
   EXPECT_EQ(read->voices[1].seconds, 2.5);
   EXPECT_EQ(read->segments[1].voice, 1);
+}
+
+TEST(SpeakerNames, AVoiceWithoutNumbersLeavesTheTextOfItsPiece) {
+  for (const float bad : {NAN, INFINITY}) {
+    TranscriptPiece piece = piece_with({{30}, {120}});
+    piece.voices[0].embedding[1] = bad;
+    const auto read = piece_from_json(to_json(piece));
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->voices.size(), 2u);
+    EXPECT_TRUE(read->voices[0].embedding.empty());
+    EXPECT_EQ(text_of(*read), "Yes. Yes.");
+    EXPECT_EQ(speakers_of({*read}), "- A");
+  }
 }
 
 }  // namespace

@@ -44,6 +44,10 @@ base::Result<engines::EngineCallHandle> ScriptedListener::inspect(
     std::shared_ptr<const engines::Recording> recording, std::int64_t,
     std::function<void(base::Result<engines::RecordingInfo>)> done) {
   if (recording->size_bytes() > kRecordingText.size()) {
+    if (reference_refused) {
+      done(*reference_refused);
+      return EngineCallHandle([] {});
+    }
     done(engines::RecordingInfo{reference_ms, {{0, 0, reference_ms}}});
     return EngineCallHandle([] {});
   }
@@ -63,7 +67,16 @@ base::Result<engines::EngineCallHandle> ScriptedListener::transcribe(
     std::vector<schemas::AudioPiece> wanted, std::function<void(engines::PieceOutcome)> on_piece,
     std::function<void(EngineResult)> done) {
   if (how.options.speakers == engines::SpeakerTask::kOneVoice) {
-    schemas::TranscriptPiece piece;
+    int call = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      call = reference_calls_++;
+    }
+    if (call >= reference_crashes_from && call < reference_crashes_from + reference_crashes) {
+      done({EngineResult::Kind::kCrashed, 0, std::nullopt});
+      return EngineCallHandle([] {});
+    }
+    schemas::TranscriptPiece piece{{}, {}, reference_fails};
     if (!known_voice.empty()) piece.voices.push_back({known_voice, 5});
     on_piece({0, std::move(piece)});
     done({EngineResult::Kind::kDone, -1, std::nullopt});
@@ -106,6 +119,11 @@ int ScriptedListener::times_transcribed(int piece) const {
   const std::lock_guard lock(mutex_);
   const auto found = heard_.find(piece);
   return found == heard_.end() ? 0 : found->second;
+}
+
+int ScriptedListener::reference_calls() const {
+  const std::lock_guard lock(mutex_);
+  return reference_calls_;
 }
 
 int ScriptedListener::calls() const {

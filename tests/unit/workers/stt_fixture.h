@@ -36,16 +36,22 @@ class ScriptedListener final : public engines::Transcriber {
   std::map<int, std::vector<float>> voices;
   std::vector<float> known_voice;
   std::int64_t reference_ms = 5'000;
-  std::atomic<bool> hangs{false};  // transcribe waits until it is cancelled
-  std::atomic<int> hangs_at{-1};   // the same at this piece
+  std::optional<base::Error> reference_refused;  // by inspect
+  std::optional<base::Error> reference_fails;    // by transcribe
+  int reference_crashes = 0;                     // the calls for the voice that end the child process
+  int reference_crashes_from = 0;                // the first of them
+  std::atomic<bool> hangs{false};                // transcribe waits until it is cancelled
+  std::atomic<int> hangs_at{-1};                 // the same at this piece
 
   int times_transcribed(int piece) const;
   int calls() const;
+  int reference_calls() const;
 
  private:
   mutable std::mutex mutex_;
   std::map<int, int> heard_;
   int calls_ = 0;
+  int reference_calls_ = 0;
 };
 
 // A worker that runs SttRunner with the scripted recogniser.

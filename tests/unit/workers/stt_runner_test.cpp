@@ -273,6 +273,83 @@ TEST(SttRunner, AReferenceThatIsNoneFailsTheJobBeforeItIsTranscribed) {
   EXPECT_EQ(error_with([](ScriptedListener&) {}, text).substr(0, begin.size()), begin);
 }
 
+// How a job with a reference ends.
+schemas::JobError error_of_reference(const std::function<void(ScriptedListener&)>& prepare) {
+  SttFixture stt(prepare);
+  const auto job = stt.submit(with_known("Ann"));
+  EXPECT_TRUE(stt.fixture.reaches(job, JobStatus::kFailed));
+  return stt.fixture.view(job).error.value_or(schemas::JobError());
+}
+
+TEST(SttRunner, AFaultOfTheMachineIsNotAReferences) {
+  const auto memory = error_of_reference(
+      [](ScriptedListener& l) { l.reference_fails = base::error(Code::kOutOfMemory, "raise stt.memory"); });
+  EXPECT_EQ(memory.code, Code::kOutOfMemory);
+  EXPECT_EQ(memory.message, "raise stt.memory");
+  EXPECT_EQ(memory.param, "");
+  const auto piece = error_of_reference(
+      [](ScriptedListener& l) { l.reference_fails = base::error(Code::kPieceFailed, "noise"); });
+  EXPECT_EQ(piece.code, Code::kInvalidField);
+  EXPECT_EQ(piece.message, "known_speaker_references[0] cannot be used: noise");
+  const auto sound = error_of_reference(
+      [](ScriptedListener& l) { l.reference_refused = base::error(Code::kAudioDamaged, "cut off"); });
+  EXPECT_EQ(sound.code, Code::kInvalidField);
+}
+
+TEST(SttRunner, ABusyMachineDelaysAJobWithAReference) {
+  SttFixture stt([](ScriptedListener& l) { l.reference_fails = base::error(Code::kOverloaded, "busy"); });
+  const auto job = stt.submit(with_known("Ann"));
+  ASSERT_TRUE(support::wait_until([&] { return stt.listener->reference_calls() >= 2; }));
+  EXPECT_FALSE(schemas::is_terminal(stt.fixture.view(job).status));
+}
+
+TEST(SttRunner, AReferenceThatCrashesTheEngineIsNamed) {
+  const std::string crashed = "known_speaker_references[0] cannot be used: it crashed the engine";
+  const auto voice = error_of_reference([](ScriptedListener& l) { l.reference_crashes = 9; });
+  EXPECT_EQ(voice.code, Code::kInvalidField);
+  EXPECT_EQ(voice.message, crashed);
+  EXPECT_EQ(voice.param, schemas::kKnownSpeakerReferences);
+  const auto decoder = error_of_reference([](ScriptedListener& l) {
+    l.reference_refused = base::error(Code::kInternal, std::string(engines::kDecoderCrashed));
+  });
+  EXPECT_EQ(decoder.code, Code::kInvalidField);
+  EXPECT_EQ(decoder.message, crashed);
+}
+
+TEST(SttRunner, AReferenceThatCrashesTheEngineAtTheEndCostsOnlyItsName) {
+  SttFixture stt(
+      [](ScriptedListener& l) {
+        l.voices = {{0, {1, 0}}, {1, {0, 1}}};
+        l.known_voice = {0, 1};
+        l.reference_crashes = 9;
+        l.reference_crashes_from = 1;  // after the recording was split
+      },
+      {.range_pieces = 1});
+  const auto job = stt.submit(with_known("Ann"));
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 0 Piece 1");
+  EXPECT_EQ(speakers_of(stt.transcript(job).transcript), "A B");
+  const auto types = stt.fixture.event_types(job);
+  EXPECT_EQ(std::count(types.begin(), types.end(), "warning"), 1);
+}
+
+TEST(SttRunner, AFaultOfTheFilesForSpeakersIsNotTheModels) {
+  const auto message_with = [](bool is_model_usable) {
+    SttRunner::Options options;
+    options.local_model = [=](const std::string&, bool with_speakers) -> base::Result<engines::Recognition> {
+      if (is_model_usable && !with_speakers) return engines::Recognition();
+      return base::error(Code::kInternal, "a file is missing");
+    };
+    SttFixture stt({}, options);
+    const auto job = stt.submit(diarized());
+    EXPECT_TRUE(stt.fixture.reaches(job, JobStatus::kFailed));
+    const std::string message = stt.fixture.view(job).error->message;
+    return message.substr(0, message.find(" on this worker"));
+  };
+  EXPECT_EQ(message_with(true), "speakers cannot be told apart");
+  EXPECT_EQ(message_with(false).substr(0, 9), "the model");
+}
+
 TEST(SttRunner, ARecordingInWhichNoVoiceIsFoundIsAWarning) {
   SttFixture stt;
   const auto job = stt.submit(diarized());

@@ -107,8 +107,8 @@ double seconds_in(const std::vector<std::pair<double, double>>& times) {
 }
 
 base::Error models_not_loaded() {
-  return base::error(Code::kInternal,
-                     "the models of stt.speakers cannot be loaded: a file is damaged, or of another family");
+  return base::error(Code::kInternal, "the models of " + std::string(kSpeakersSetting) +
+                                          " cannot be loaded: a file is damaged, or of another family");
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ struct SpeakerFinder::Functions {
     return turns;
   }
 
-  // Empty: the sound is too short.
+  // Empty: the sound is too short, or the model gave no usable numbers.
   std::vector<float> embedding_of(const SherpaOnnxSpeakerEmbeddingExtractor* model,
                                   std::span<const float> sound,
                                   const std::vector<std::pair<double, double>>& times) const {
@@ -190,7 +190,9 @@ struct SpeakerFinder::Functions {
     if (is_ready(model, stream) == 0) return {};
     const float* values = compute(model, stream);
     if (values == nullptr) return {};
-    return {values, values + dimensions(model)};
+    const std::span<const float> all(values, static_cast<std::size_t>(dimensions(model)));
+    if (!std::ranges::all_of(all, [](float each) { return std::isfinite(each); })) return {};
+    return {all.begin(), all.end()};
   }
 
   // Writes the turns, and the voices of those who speak in them.
@@ -246,7 +248,8 @@ base::Result<PieceSpeakers> speakers_in(const CopyRun& run) {
   PieceSpeakers speakers;
   const bool is_whole = run.is_whole && !output.empty() && output[0] == kSpeakersFound;
   if (is_whole && read_speakers(output.substr(1), speakers)) return speakers;
-  return why_it_ended(run, base::error(Code::kPieceFailed, "the models of stt.speakers failed on the piece"));
+  return why_it_ended(run, base::error(Code::kPieceFailed, "the models of " + std::string(kSpeakersSetting) +
+                                                               " failed on the piece"));
 }
 
 }  // namespace
@@ -293,7 +296,7 @@ base::Result<schemas::Voice> SpeakerFinder::voice_in(std::span<const std::int16_
   if (!run) return run.error();
   auto speakers = speakers_in(*run);
   if (!speakers) return std::move(speakers.error());
-  if (speakers->voices.empty()) return base::error(Code::kPieceFailed, "the sound is too short for a voice");
+  if (speakers->voices.empty()) return base::error(Code::kPieceFailed, "no voice can be found in it");
   return std::move(speakers->voices.front());
 }
 
