@@ -25,13 +25,13 @@ RUN set -eu; \
 FROM ${BASE}
 # Languages for OCR, in the format of ocr.languages: "eng,deu". English is always installed.
 ARG OCR_LANGUAGES=eng
-# The libraries that `ldd` reports (checked below), then programs and data files. Only OpenSSH's client is installed:
+# The libraries that `ldd` reports (checked below) and libpq5 for store.url, then programs and data files. Only OpenSSH's client is installed:
 # the port of an sshd in a container would not be reachable.
 # ffmpeg's screen output (SDL) installs GPU drivers and a compiler, 160 MB that are not used. They are removed.
 RUN set -eu; \
     apt-get update -qq; \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 \
-      libcurl4 libedit2 libflite1 libjemalloc2 liblept5 libpistache0 libpocketsphinx3 libprometheus-cpp-core1.0 libqpdf29 \
+      libcurl4 libedit2 libflite1 libjemalloc2 liblept5 libpistache0 libpocketsphinx3 libpq5 libprometheus-cpp-core1.0 libqpdf29 \
       librdkafka1 libseccomp2 libsimdjson14 libsndfile1 libsphinxbase3 libsqlite3-0 libssl3 libtesseract5 \
       libvo-aacenc0 libyaml-cpp0.7 \
       bubblewrap ca-certificates curl ffmpeg openssh-client pocketsphinx-en-us poppler-data poppler-utils \

@@ -26,8 +26,8 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS
     "adduser, bubblewrap, ca-certificates, ffmpeg, openssh-client, pocketsphinx-en-us, poppler-data, poppler-utils"
     "tesseract-ocr-eng")
 list(JOIN CPACK_DEBIAN_PACKAGE_DEPENDS ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
-# For SSH into machines and disks of a fixed size. Both need root.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "e2fsprogs, openssh-server")
+# For SSH into machines and disks of a fixed size, which both need root, and for store.url.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "e2fsprogs, libpq5, openssh-server")
 
 # The bill of materials (SPDX) is made from the programs and the packages of this host.
 install(CODE "

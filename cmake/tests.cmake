@@ -168,11 +168,12 @@ set_tests_properties(kafka.start PROPERTIES LABELS sanitized FIXTURES_SETUP kafk
 set_tests_properties(kafka.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP kafka TIMEOUT 60)
 
 # One real PostgreSQL server, fresh in each run, for all tests with FIXTURES_REQUIRED postgres. The file postgres-url has
-# its URL. Each test has a schema of its own.
+# its URL. Each test has a schema of its own. The user postgres can enter /tmp, but perhaps not the build folder.
 set(postgres "${CMAKE_SOURCE_DIR}/scripts/postgres")
-set(postgres_dir --dir ${CMAKE_BINARY_DIR}/postgres)
 set(postgres_url ${CMAKE_BINARY_DIR}/postgres-url)
-string(JOIN " " postgres_dir_text ${postgres_dir})
+string(SHA256 postgres_id ${CMAKE_BINARY_DIR})
+string(SUBSTRING ${postgres_id} 0 12 postgres_id)
+set(postgres_dir_text "--dir /tmp/millrace-postgres-${postgres_id}")
 add_test(NAME postgres.start COMMAND sh -c
          "${postgres} stop ${postgres_dir_text} && ${postgres} wipe ${postgres_dir_text} && ${postgres} start ${postgres_dir_text} >'${postgres_url}'")
 add_test(NAME postgres.stop COMMAND sh -c "rm -f '${postgres_url}' && ${postgres} stop ${postgres_dir_text}")
