@@ -25,8 +25,8 @@ RUN set -eu; \
 FROM ${BASE}
 # Languages for OCR, in the format of ocr.languages: "eng,deu". English is always installed.
 ARG OCR_LANGUAGES=eng
-# The libraries that `ldd` reports (checked below) and libpq5 for store.url, then programs and data files. Only OpenSSH's client is installed:
-# the port of an sshd in a container would not be reachable.
+# The libraries that `ldd` reports (checked below) and libpq5 for store.url, then programs and data files. Only OpenSSH's
+# client is installed: the port of an sshd in a container would not be reachable.
 # ffmpeg's screen output (SDL) installs GPU drivers and a compiler, 160 MB that are not used. They are removed.
 RUN set -eu; \
     apt-get update -qq; \
