@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from dialogues import PLAYER, READER, dialogue, right_share, sound_of
 from millrace import BUILD, Gateway, eventually
-from recordings import as_mp3, clip, silence, submit, transcribe, wav
+from recordings import as_mp3, clip, silence, speech, submit, transcribe, wav
 from sounds import decoded
 from speaker_models import make_speaker_models
 
@@ -255,6 +255,17 @@ def test_a_model_that_gives_no_numbers_leaves_the_text(models, tmp_path):
         fields = {"known_speaker_names[]": "Ann", "known_speaker_references[]": data_uri(clip(4))}
         reply = transcribe(gateway, clip(4), model=MODEL, response_format="diarized_json", **fields)
         assert reply.status == 422 and "[0] cannot be used: no voice can be found in it" in reply.body.decode(), reply.body
+    finally:
+        gateway.close()
+
+
+def test_too_little_memory_for_the_voices_leaves_the_text(models, tmp_path):
+    gateway = started(tmp_path, models / "segmentation.onnx", models / "embedding.onnx", memory="256MiB")
+    try:
+        answer = diarized(gateway, speech(50), model="millrace/sphinx-en")
+        assert len(answer["text"]) > 5 and speakers(answer) == {""}, answer
+        eventually(lambda: "speech_voices_not_found" in gateway.log.read_text(), what="the reason in the log")
+        assert "raise stt.memory" in gateway.log.read_text()
     finally:
         gateway.close()
 

@@ -141,6 +141,10 @@ base::Result<PartitionedRun::Cancel> SttRun::recognise(std::vector<int> pieces) 
     if (!good && !outcome.piece.error->details.empty())
       log_job(base::LogLevel::kWarn, "speech_piece_failed", job(),
               {{"piece", outcome.index}, {"reason", engines::explained(*outcome.piece.error, recognition_)}});
+    if (outcome.voices_error)
+      log_job(
+          base::LogLevel::kWarn, "speech_voices_not_found", job(),
+          {{"piece", outcome.index}, {"reason", engines::explained(*outcome.voices_error, recognition_)}});
     post([this, index = outcome.index, json = schemas::to_json(outcome.piece), good, cpu = outcome.cpu] {
       on_part(index, json, good, cpu);
     });

@@ -171,17 +171,18 @@ class Session {
     const auto length = [](const schemas::AudioPiece& piece) {
       return std::chrono::milliseconds(piece.end_ms - piece.start_ms);
     };
-    const PieceSink sink{
-        [&](const schemas::AudioPiece& piece) { begin(piece.index, limits_.piece_cpu(length(piece))); },
-        [this](PieceOutcome outcome) {
-          Event event;
-          event.kind = Event::Kind::kPiece;
-          event.piece = std::move(outcome);
-          send(std::move(event));
-        }};
     ModelRecogniser with_model(library_, aligner_, request.options);
     PieceRecogniser& texts = request.with_model ? static_cast<PieceRecogniser&>(with_model) : listener_;
     RecogniserOfSpeakers with_speakers(texts, speakers_);
+    const PieceSink sink{
+        [&](const schemas::AudioPiece& piece) { begin(piece.index, limits_.piece_cpu(length(piece))); },
+        [&](PieceOutcome outcome) {
+          Event event;
+          event.kind = Event::Kind::kPiece;
+          event.piece = std::move(outcome);
+          event.piece.voices_error = with_speakers.take_voices_error();
+          send(std::move(event));
+        }};
     RecogniserOfVoices one_voice(speakers_);
     PieceRecogniser& recogniser = recogniser_for(request.options.speakers, texts, with_speakers, one_voice);
     auto status = recordings_.transcribe(request.pieces, recogniser, sink);

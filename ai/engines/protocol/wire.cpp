@@ -159,7 +159,10 @@ PieceOutcome piece_outcome_of(const json& value) {
   auto piece = schemas::piece_from_json(value.at("outcome").get<std::string>());
   if (!piece || !has_few_voices(*piece)) throw std::invalid_argument("piece");
   if (piece->error) piece->error->details = value.value("details", "");
-  return {value.at("index").get<int>(), std::move(*piece)};
+  PieceOutcome outcome{value.at("index").get<int>(), std::move(*piece)};
+  if (const auto error = value.find("voices_error"); error != value.end())
+    outcome.voices_error = error_of(*error);
+  return outcome;
 }
 
 SpeechModelLayout layout_of(const json& value) {
@@ -316,12 +319,15 @@ std::string encode(const Event& event) {
     case Event::Kind::kRecording:
       return dumped(
           {{"ev", "recording"}, {"ms", event.recording.ms}, {"pieces", json_of(event.recording.pieces)}});
-    case Event::Kind::kPiece:
-      return dumped({{"ev", "piece"},
-                     {"index", event.piece.index},
-                     {"outcome", schemas::to_json(event.piece.piece)},
-                     {"details", event.piece.piece.error ? event.piece.piece.error->details : ""},
-                     {"cpu", event.cpu.count()}});
+    case Event::Kind::kPiece: {
+      json piece{{"ev", "piece"},
+                 {"index", event.piece.index},
+                 {"outcome", schemas::to_json(event.piece.piece)},
+                 {"details", event.piece.piece.error ? event.piece.piece.error->details : ""},
+                 {"cpu", event.cpu.count()}};
+      if (event.piece.voices_error) piece["voices_error"] = json_of(*event.piece.voices_error);
+      return dumped(piece);
+    }
     case Event::Kind::kAudio:
       return kAudioMark + event.audio;
     case Event::Kind::kPicture:

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ inline constexpr std::size_t kVoiceDimensionsMax = 4'096;
 struct PieceOutcome {
   int index = 0;
   schemas::TranscriptPiece piece;
-  std::chrono::milliseconds cpu{0};  // processor time since the last piece
+  std::chrono::milliseconds cpu{0};              // processor time since the last piece
+  std::optional<base::Error> voices_error = {};  // why a recognised piece has no voices, for the operator
 };
 
 // A recording for the engines: an open descriptor of its bytes (a blob), never a path. Immutable. Share it

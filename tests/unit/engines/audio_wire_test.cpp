@@ -97,6 +97,13 @@ TEST(AudioWire, TranscriptsSurviveTheRoundTrip) {
   EXPECT_EQ(back->cpu, event.cpu);
   EXPECT_EQ(back->piece.piece.words.at(0).start, 60.25);
   EXPECT_EQ(back->piece.piece.segments.at(0).seek, 6'025);
+  EXPECT_FALSE(back->piece.voices_error);
+  event.piece.voices_error = base::error(Code::kOutOfMemory, "raise stt.memory");
+  event.piece.voices_error->details = "bad_alloc";
+  back = decode_event(encode(event));
+  ASSERT_TRUE(back && back->piece.voices_error);
+  EXPECT_EQ(back->piece.voices_error->code, Code::kOutOfMemory);
+  EXPECT_EQ(back->piece.voices_error->details, "bad_alloc");
   event.piece.piece = {};
   event.piece.piece.error = base::error(Code::kPieceFailed, "deaf");
   back = decode_event(encode(event));

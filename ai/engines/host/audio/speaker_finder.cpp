@@ -312,11 +312,17 @@ base::Result<schemas::Voice> SpeakerFinder::voice_in(std::span<const std::int16_
 #endif
 
 base::Result<schemas::TranscriptPiece> RecogniserOfSpeakers::recognise(const PieceSound& sound) {
+  voices_error_.reset();
   auto piece = texts_.recognise(sound);
   if (!piece || piece->segments.empty()) return piece;
   auto speakers = speakers_.find(sound);
-  if (!speakers && speakers.error().code == base::Code::kPieceFailed) return piece;
-  if (!speakers) return std::move(speakers.error());
+  if (!speakers) {
+    const base::Code code = speakers.error().code;
+    if (code != base::Code::kPieceFailed && code != base::Code::kOutOfMemory)
+      return std::move(speakers.error());
+    voices_error_ = std::move(speakers.error());
+    return piece;
+  }
   set_voices(*piece, speakers->turns);
   piece->voices = std::move(speakers->voices);
   return piece;

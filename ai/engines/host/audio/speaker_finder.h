@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ai/engines/host/audio/piece_recogniser.h"
@@ -43,17 +45,20 @@ class SpeakerFinder {
 };
 
 // Recognises a piece with another recogniser, and sets the voices of its segments. If the speakers of a piece
-// cannot be told apart, it has none.
+// cannot be told apart, also for lack of memory, it has none.
 class RecogniserOfSpeakers final : public PieceRecogniser {
  public:
   // Both must outlive it.
   RecogniserOfSpeakers(PieceRecogniser& texts, SpeakerFinder& speakers)
       : texts_(texts), speakers_(speakers) {}
   base::Result<schemas::TranscriptPiece> recognise(const PieceSound& sound) override;
+  // Why the last piece has no voices; empty: it has some, there was nothing to find, or it is taken already.
+  std::optional<base::Error> take_voices_error() { return std::exchange(voices_error_, std::nullopt); }
 
  private:
   PieceRecogniser& texts_;
   SpeakerFinder& speakers_;
+  std::optional<base::Error> voices_error_;
 };
 
 // Finds the voice of a sound in which one person speaks: the piece's only one. It has no text.
