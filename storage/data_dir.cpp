@@ -123,12 +123,10 @@ base::Status check_file_system(const std::string& path) {
                      ", where file locks and the write-ahead log do not work; set --data to a local disk");
 }
 
-// A file that exists only after a store has been opened in this folder; empty if there is none.
-std::string evidence_of_store(const DataDir& dir) {
+// The pepper or the folder of blobs; empty: neither is there.
+std::string pepper_or_blobs(const DataDir& dir) {
   std::error_code unreadable;
-  for (const std::string& file : {dir.identity, dir.pepper}) {
-    if (std::filesystem::exists(file, unreadable)) return file;
-  }
+  if (std::filesystem::exists(dir.pepper, unreadable)) return dir.pepper;
   std::filesystem::recursive_directory_iterator entry(dir.blobs, unreadable);
   for (; !unreadable && entry != std::filesystem::end(entry); entry.increment(unreadable)) {
     // Copies of what is in a bucket show nothing.
@@ -138,12 +136,20 @@ std::string evidence_of_store(const DataDir& dir) {
   return {};
 }
 
+// A file that exists only after a store has been opened in this folder; empty if there is none.
+std::string evidence_of_store(const DataDir& dir) {
+  std::error_code unreadable;
+  return std::filesystem::exists(dir.identity, unreadable) ? dir.identity : pepper_or_blobs(dir);
+}
+
 std::string lost_store_error(const DataDir& dir, const std::string& what, const std::string& evidence) {
   return dir.database + what + ", but " + evidence + " shows that there was a store; " +
          std::string(kRestoreBackup) + ", or move " + dir.root + " away to start with an empty store";
 }
 
 }  // namespace
+
+bool has_pepper_or_blobs(const DataDir& dir) { return !pepper_or_blobs(dir).empty(); }
 
 // Looks for the evidence first: another process may be creating the store just now, and it creates the
 // database first.

@@ -35,6 +35,9 @@ std::string missing_database_error(const DataDir& dir);
 // The same for a database without tables.
 std::string empty_database_error(const DataDir& dir);
 
+// The pepper or a blob is there: keys or documents that rows refer to.
+bool has_pepper_or_blobs(const DataDir& dir);
+
 // Creates missing folders and sets their modes. Refuses a folder that cannot be written, that holds other
 // files and is open to other users, or that is on a network file system. As root, it also refuses a folder
 // whose database belongs to another user, who could not open root's files. The message says what to do.

@@ -9,6 +9,7 @@
 #include "platform/base/clock.h"
 #include "platform/base/result.h"
 #include "storage/blobs/blobs.h"
+#include "storage/data_dir.h"
 #include "storage/tenants/quota_ledger.h"
 #include "storage/writer/writer.h"
 
@@ -30,8 +31,9 @@ class Store {
     std::string url{};     // of a PostgreSQL database; empty: SQLite in data_dir
     std::string data_dir;  // created (0711) if missing; everything in it is 0700 or 0600
     OpenBlobs open_blobs = &open_file_blobs;
-    bool outbox = false;             // true when Dispatch is durable (Kafka)
-    std::size_t queue_max = 16'384;  // operations that wait for the writer
+    BlobPlace blob_place = BlobPlace::kDataDir;  // of what open_blobs opens
+    bool outbox = false;                         // true when Dispatch is durable (Kafka)
+    std::size_t queue_max = 16'384;              // operations that wait for the writer
     std::size_t group_operations_max = 256;
     std::size_t group_payload_bytes_max = 1u << 20;
     std::chrono::milliseconds group_wait_max{2};

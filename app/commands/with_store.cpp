@@ -20,6 +20,7 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings, 
   options.url = settings.store_url;
   options.data_dir = settings.data_dir;
   options.open_blobs = blob_opener(settings.blobs);
+  options.blob_place = blob_place(settings);
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
   options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
   options.continues_without_commits = false;

@@ -40,6 +40,7 @@ storage::Store::Options store_options(const Settings& settings) {
   options.url = settings.store_url;
   options.data_dir = settings.data_dir;
   options.open_blobs = blob_opener(settings.blobs);
+  if (settings.blobs) options.blob_place = storage::BlobPlace::kElsewhere;
   options.outbox = !settings.kafka_brokers.empty();
   options.queue_max = static_cast<std::size_t>(settings.store_queue_max);
   options.wal_max_bytes = settings.wal_max_bytes;

@@ -49,7 +49,8 @@ base::Error server_refused(const std::string& why) {
 
 // DATA/identity and the row of the database name the same store. A database without a row is new, and so must
 // be the directory: otherwise its documents would be removed, because no row refers to them.
-base::Status check_owner_of_blobs(PostgresDb& db, const DataDir& dir, bool has_store) {
+// A directory of its own can use the rows of another one only if the documents are not files there.
+base::Status check_owner_of_blobs(PostgresDb& db, const DataDir& dir, BlobPlace place, bool has_store) {
   DataDir named = dir;
   named.database = "the database at store.url";
   std::error_code unreadable;
@@ -57,9 +58,16 @@ base::Status check_owner_of_blobs(PostgresDb& db, const DataDir& dir, bool has_s
     return server_refused(dir.database +
                           " has the jobs of this data directory; move them with `millrace store copy "
                           "--to URL`, or set --data to a new folder");
+  const bool is_named = std::filesystem::exists(dir.identity, unreadable);
   db.begin_write();
   try {
-    if (!db.prepare("SELECT id FROM identity").step()) {
+    if (db.prepare("SELECT id FROM identity").step()) {
+      if (!is_named && place == BlobPlace::kDataDir) {
+        db.roll_back();
+        return server_refused("the database belongs to another data directory, whose documents are not in " +
+                              dir.root + "; set --data to that directory, or store.url to another database");
+      }
+    } else {
       if (has_store) {
         db.roll_back();
         return server_refused(
@@ -69,12 +77,18 @@ base::Status check_owner_of_blobs(PostgresDb& db, const DataDir& dir, bool has_s
       }
       insert_identity(db, dir);
     }
+    // Writes the file before the row is committed: a start that is interrupted between the two can be
+    // repeated.
+    if (auto own = check_identity(db, named, true); !own) {
+      db.roll_back();
+      return own;
+    }
     db.commit();
   } catch (...) {
     db.roll_back();
     throw;
   }
-  return check_identity(db, named, true);
+  return {};
 }
 
 base::Status check_not_moved(PostgresDb& db) {
@@ -109,7 +123,9 @@ class PostgresStore final : public Store {
   base::Status prepare(bool has_store) {
     if (auto migrated = migrate_postgres(db_, postgres_migrations()); !migrated) return migrated;
     if (auto here = check_not_moved(db_); !here) return here;
-    if (auto own = check_owner_of_blobs(db_, DataDir(options_.data_dir), has_store); !own) return own;
+    if (auto own = check_owner_of_blobs(db_, DataDir(options_.data_dir), options_.blob_place, has_store);
+        !own)
+      return own;
     db_.execute("DELETE FROM writers WHERE at < now() - interval '7 days'");
     writer_.emplace(GroupWriter::Options{.queue_max = options_.queue_max,
                                          .limits = {.bounds = {options_.group_operations_max,
@@ -224,7 +240,7 @@ base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options,
   if (!file) return file.error();
   SchemaLock lock(std::move(*file));
   if (!lock.share(options.schema_wait)) return server_refused(lock.holders() + " copies the data directory");
-  const bool has_store = !empty_database_error(*dir).empty();  // blobs may create files
+  const bool has_store = has_pepper_or_blobs(*dir);  // blobs may create files
   auto blobs = options.open_blobs(dir->blobs, options.disk_free_min_bytes);
   if (!blobs) return blobs.error();
   try {

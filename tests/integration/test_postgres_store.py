@@ -95,6 +95,8 @@ def test_a_directory_of_another_database_is_refused(url, server, tmp_path):
     gateway.terminate()
     started = millrace("serve", "--data", tmp_path / "one", "--store.url", other)
     assert started.returncode == 1 and "belongs to store" in started.stderr
+    started = millrace("serve", "--data", tmp_path / "three", "--store.url", other)
+    assert started.returncode == 1 and "belongs to another data directory" in started.stderr
 
 
 def test_a_password_is_not_shown(tmp_path):
