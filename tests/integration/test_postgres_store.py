@@ -123,6 +123,10 @@ def test_init_and_check_say_what_the_database_has(url, server, tmp_path):
     assert millrace("store", "init", *command).returncode == 0
     checked = millrace("store", "check", *command)
     assert checked.returncode == 0 and "no synchronous standby" in checked.stdout
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        for name in ("init", "check"):
+            lost = subprocess.run([BUILD / "millrace", "store", name, *command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            assert lost.returncode == 1 and "standard output" in lost.stderr, (name, lost.stderr)
     doctor = millrace("doctor", *command)
     assert "PostgreSQL 15" in doctor.stdout and "no synchronous standby" in doctor.stdout
 

@@ -93,7 +93,11 @@ COMMANDS = [
 ]  # fmt: skip
 
 # They print nothing on standard output, only to a terminal, or only what an engine or a host makes; or they end what others need.
-OTHERS = {"serve", "api", "worker", "ssh", "transcribe", "speak", "models pull", "keys revoke", "keys accept-secrets", "workers drain"}
+# Those of `store` need PostgreSQL: test_postgres_store.py.
+OTHERS = {
+    "serve", "api", "worker", "ssh", "transcribe", "speak", "models pull", "keys revoke", "keys accept-secrets", "workers drain",
+    "store init", "store check", "store copy",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
