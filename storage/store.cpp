@@ -133,6 +133,7 @@ GroupWriter::Options writer_options(const Store::Options& options) {
 
 std::vector<std::unique_ptr<Db>> reader_connections(const std::string& database, int count) {
   std::vector<std::unique_ptr<Db>> all;
+  all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i)
     all.push_back(
         std::make_unique<SqliteDb>(SqliteDb::Options{.path = database, .mode = SqliteDb::Mode::kReader}));

@@ -254,6 +254,7 @@ class PostgresStatement final : public PreparedStatement {
   // NULL has no type here; PostgreSQL takes the one that the statement suggests.
   void prepare() {
     std::vector<Oid> types;
+    types.reserve(parameters_.size());
     for (const Parameter& each : parameters_) types.push_back(each.type);
     name_ = "s" + std::to_string(++db_.statements_);
     (void)db_.checked(libpq().prepare(db_.connection_, name_.c_str(), sql_.c_str(),

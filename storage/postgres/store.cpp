@@ -99,6 +99,7 @@ base::Status check_not_moved(PostgresDb& db) {
 
 std::vector<std::unique_ptr<Db>> postgres_readers(const Store::Options& options) {
   std::vector<std::unique_ptr<Db>> all;
+  all.reserve(static_cast<std::size_t>(options.readers));
   for (int i = 0; i < options.readers; ++i) all.push_back(std::make_unique<PostgresDb>(options.url));
   return all;
 }

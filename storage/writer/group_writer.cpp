@@ -224,9 +224,9 @@ constexpr std::chrono::seconds kWriteAgain{2};
 
 }  // namespace
 
-GroupWriter::GroupWriter(Options options, const base::Clock& clock, Db& db, WriteGate& gate,
+GroupWriter::GroupWriter(const Options& options, const base::Clock& clock, Db& db, WriteGate& gate,
                          HealthState& health)
-    : options_(std::move(options)),
+    : options_(options),
       gate_(gate),
       health_(health),
       queue_(options_.queue_max),

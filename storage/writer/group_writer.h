@@ -122,7 +122,7 @@ class GroupWriter final : public Writer {
   };
 
   // Only the commit thread uses `db`.
-  GroupWriter(Options options, const base::Clock& clock, Db& db, WriteGate& gate, HealthState& health);
+  GroupWriter(const Options& options, const base::Clock& clock, Db& db, WriteGate& gate, HealthState& health);
   ~GroupWriter() override;
 
   void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) override;
