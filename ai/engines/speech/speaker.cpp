@@ -32,7 +32,9 @@ class SpeechCall final : public EngineCall {
     return task_.with_model ? limits_.voice_sentence_wall : limits_.sentence_wall;
   }
   std::chrono::milliseconds wall() const override { return limits_.speech_wall; }
-  Place place() const override { return {-1, task_.with_model ? "a Piper voice" : task_.voice}; }
+  Place place() const override {
+    return {-1, task_.with_model ? std::string_view("a Piper voice") : task_.voice};
+  }
   std::optional<EngineResult> handle(Event event) override {
     switch (event.kind) {
       case Event::Kind::kAudio:
