@@ -9,6 +9,7 @@ for folder in ("support", "upstream"):
     sys.path.insert(0, str(Path(__file__).resolve().parent / folder))
 
 from millrace import Gateway, Kafka  # noqa: E402
+from postgres import Postgres  # noqa: E402
 from upstream import Upstream  # noqa: E402
 
 
@@ -28,6 +29,15 @@ def kafka(tmp_path):
     broker.start()
     yield broker
     broker.stop()
+
+
+@pytest.fixture
+def postgres():
+    """A separate real PostgreSQL server that is running."""
+    server = Postgres()
+    server.start()
+    yield server
+    server.close()
 
 
 @pytest.fixture

@@ -81,6 +81,18 @@ base::Error damaged_blob(const BlobRef& ref, const std::string& what) {
                      "log names the file");
 }
 
+base::Result<std::string> read_blob(const OpenFile& file, std::int64_t bytes) {
+  std::string content(static_cast<std::size_t>(bytes), '\0');
+  std::size_t have = 0;
+  while (have < content.size()) {
+    const ssize_t got = ::read(file.fd(), content.data() + have, content.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return file_error(got < 0 ? errno : EIO, "read a blob");
+    have += static_cast<std::size_t>(got);
+  }
+  return content;
+}
+
 base::Status sync_folder(const std::string& folder) {
   const OpenFile file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (file.fd() < 0 || ::fsync(file.fd()) != 0) return file_error(errno, "sync a folder");

@@ -24,6 +24,9 @@ std::string new_blob_path(const std::string& sha256_hex);
 // kStoredDamaged. Logs the file's path below the blob folder and `what` is wrong with it.
 base::Error damaged_blob(const BlobRef& ref, const std::string& what);
 
+// The first `bytes` bytes of a file that was just opened; the errors of file_error. Blocks.
+base::Result<std::string> read_blob(const OpenFile& file, std::int64_t bytes);
+
 base::Status sync_folder(const std::string& folder);
 
 // The 256 folders that hold the blobs. Thread-safe.

@@ -64,15 +64,9 @@ class FileBlobs final : public Blobs {
 base::Result<std::string> FileBlobs::read(const BlobRef& ref) const {
   auto file = open(ref);
   if (!file) return file.error();
-  std::string bytes(static_cast<std::size_t>(ref.bytes), '\0');
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = ::read(file->fd(), bytes.data() + have, bytes.size() - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return file_error(got < 0 ? errno : EIO, "read a blob");
-    have += static_cast<std::size_t>(got);
-  }
-  if (base::hex(base::sha256(bytes)) != ref.sha256_hex) return damaged_blob(ref, "its content has changed");
+  auto bytes = read_blob(*file, ref.bytes);
+  if (!bytes) return bytes;
+  if (base::hex(base::sha256(*bytes)) != ref.sha256_hex) return damaged_blob(ref, "its content has changed");
   return bytes;
 }
 

@@ -166,10 +166,7 @@ class PostgresStatement final : public PreparedStatement {
  public:
   PostgresStatement(PostgresDb& db, std::string_view sql) : db_(db), sql_(postgres_sql(sql)) {}
 
-  void bind(int parameter, std::int64_t value) override {
-    // The text is kept in `numbers_`, whose strings are short and do not allocate.
-    set(parameter, kInt8, std::to_string(value));
-  }
+  void bind(int parameter, std::int64_t value) override { set(parameter, kInt8, std::to_string(value)); }
   void bind(int parameter, double value) override {
     std::array<char, 32> text{};
     const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;

@@ -13,6 +13,7 @@
 
 #include "platform/base/crypto.h"
 #include "platform/base/log.h"
+#include "storage/blobs/blob_files.h"
 #include "storage/s3/blob_cache.h"
 #include "storage/s3/removal_queue.h"
 
@@ -201,15 +202,9 @@ base::Result<OpenFile> S3Blobs::open(const BlobRef& ref) const {
 base::Result<std::string> S3Blobs::read(const BlobRef& ref) const {
   auto file = open(ref);
   if (!file) return file.error();
-  std::string bytes(static_cast<std::size_t>(ref.bytes), '\0');
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = ::read(file->fd(), bytes.data() + have, bytes.size() - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return storage::file_error(got < 0 ? errno : EIO, "read a blob");
-    have += static_cast<std::size_t>(got);
-  }
-  if (base::hex(base::sha256(bytes)) == ref.sha256_hex) return bytes;
+  auto bytes = storage::read_blob(*file, ref.bytes);
+  if (!bytes) return bytes;
+  if (base::hex(base::sha256(*bytes)) == ref.sha256_hex) return bytes;
   core_->cache->remove(ref.path);
   return base::error(
       base::Code::kStoredDamaged,

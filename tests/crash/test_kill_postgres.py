@@ -3,21 +3,11 @@
 import random
 import time
 
-import pytest
 from ledger import Ledger
 from millrace import Gateway, eventually
-from postgres import Postgres
 
 KILLS = 10
 ACCEPTS_AFTER_PROMOTION_S = 5
-
-
-@pytest.fixture
-def postgres():
-    server = Postgres()
-    server.start()
-    yield server
-    server.close()
 
 
 def test_no_job_is_lost_or_doubled_when_the_gateway_and_postgresql_are_killed(postgres, tmp_path):

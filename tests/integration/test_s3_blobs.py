@@ -6,7 +6,6 @@ import subprocess
 import pytest
 from documents import data_uri, tiny_pdf
 from millrace import BUILD, Gateway, Worker, eventually
-from postgres import Postgres
 from s3 import S3
 
 PAGES = 300
@@ -19,14 +18,6 @@ def s3(tmp_path):
     server.start()
     yield server
     server.kill()
-
-
-@pytest.fixture
-def postgres():
-    server = Postgres()
-    server.start()
-    yield server
-    server.close()
 
 
 def doctor(data, *flags):
