@@ -267,7 +267,8 @@ void insert_identity(Db& db, const DataDir& dir) {
   const IdentityFile file = read_file(dir.identity);
   if (file.is_there && !file.id) throw DbError{.message = no_id(dir).message};
   const auto now = std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
-  db.prepare("INSERT INTO identity (id) VALUES (?1)").bind(file.id.value_or(base::Uuid::make(now))).run();
+  const base::Uuid id = file.id.value_or(base::Uuid::make(now));
+  db.prepare("INSERT INTO identity (id) VALUES (?1)").bind(id).run();
 }
 
 base::Uuid identity_of(Db& db) {

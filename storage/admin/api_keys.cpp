@@ -73,6 +73,15 @@ std::optional<std::string> budget_text(const std::optional<schemas::Budget>& bud
   return schemas::budget_json(*budget);
 }
 
+// The columns of a key's allow-lists.
+struct AccessTexts {
+  explicit AccessTexts(const schemas::KeyAccess& access)
+      : ip_ranges(list_text(access.ip_ranges)),
+        models(list_text(access.models)),
+        mcp_servers(list_text(access.mcp_servers)) {}
+  std::optional<std::string> ip_ranges, models, mcp_servers;
+};
+
 std::optional<ApiKeyRow> find_key(Db& db, const std::string& id) {
   auto s = db.prepare(R"(
       SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at, limits,
@@ -119,10 +128,12 @@ Moved insert(Tx& tx, const ApiKeyRow& key, const std::string& actor) {
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
       ON CONFLICT (id) DO NOTHING)"_sql);
   const std::string scopes = joined(key.scopes);
+  const std::string limits = schemas::limits_json(key.limits);
+  const AccessTexts access(key.access);
+  const auto budget = budget_text(key.budget);
   s.bind(key.id, BlobView{digest_bytes(key.mac)}, key.name, key.tenant, scopes, base::millis(key.created_at),
-         millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at),
-         schemas::limits_json(key.limits), list_text(key.access.ip_ranges), list_text(key.access.models),
-         list_text(key.access.mcp_servers), budget_text(key.budget))
+         millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at), limits,
+         access.ip_ranges, access.models, access.mcp_servers, budget)
       .run();
   if (s.changes() == 0) return base::error(base::Code::kInvalidState, "a key with this id exists");
   raise_version(tx.db);
@@ -204,15 +215,17 @@ Moved change_key(Tx& tx, const std::string& id, const schemas::KeyChange& change
   if (may) {
     if (const base::Status allowed = may(*before, after); !allowed) return allowed.error();
   }
+  const std::string scopes = joined(after.scopes);
+  const std::string limits = schemas::limits_json(after.limits);
+  const AccessTexts access(after.access);
+  const auto budget = budget_text(after.budget);
   tx.db
       .prepare(R"(
           UPDATE api_keys SET name = ?2, scopes = ?3, expires_at = ?4, ip_ranges = ?5, models = ?6,
               mcp_servers = ?7, limits = ?8, budget = ?9
           WHERE id = ?1)"_sql)
-      .bind(id, after.name, joined(after.scopes), millis_of(after.expires_at),
-            list_text(after.access.ip_ranges), list_text(after.access.models),
-            list_text(after.access.mcp_servers), schemas::limits_json(after.limits),
-            budget_text(after.budget))
+      .bind(id, after.name, scopes, millis_of(after.expires_at), access.ip_ranges, access.models,
+            access.mcp_servers, limits, budget)
       .run();
   raise_version(tx.db);
   append_audit(

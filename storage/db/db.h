@@ -54,6 +54,11 @@ struct BlobView {
   std::string_view bytes;
 };
 
+template <class T>
+inline constexpr bool kOwnsBytes = std::is_same_v<T, std::string> || std::is_same_v<T, base::Uuid>;
+template <class T>
+inline constexpr bool kOwnsBytes<std::optional<T>> = kOwnsBytes<T>;
+
 // A prepared statement of an engine. Columns count from 0, parameters from 1. Bound views must stay valid
 // until the statement has run, and a row until the next step. All methods may throw DbError.
 class PreparedStatement {
@@ -81,10 +86,13 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Binds the next parameters: integers, bool, enums (as integers), double (REAL), std::string_view (TEXT),
-  // Blob, Uuid (BLOB), std::optional of these, nullptr. Views must stay valid until the statement has run.
+  // Binds the next parameters: integers, bool, enums (as integers), double (REAL), std::string and
+  // std::string_view (TEXT), BlobView, Uuid (BLOB), std::optional of these, nullptr. Bytes are not copied:
+  // they must stay valid until the statement has run. So a temporary that owns bytes does not compile.
   template <class... Args>
-  Statement& bind(const Args&... args) {
+  Statement& bind(Args&&... args) {
+    static_assert((... && (std::is_lvalue_reference_v<Args> || !kOwnsBytes<std::remove_cvref_t<Args>>)),
+                  "a temporary is destroyed before the statement runs: give it a name");
     (bind_one(args), ...);
     return *this;
   }

@@ -69,21 +69,23 @@ struct ListQuery {
 };
 
 std::vector<base::Uuid> ids_of_machine(Db& db, const ListQuery& query) {
+  const base::Uuid before = query.before.value_or(max_id());
   auto s = db.prepare(R"(
       SELECT id FROM artifacts INDEXED BY artifacts_listed
       WHERE machine = ?1 AND id < ?2 AND tenant = ?3
       ORDER BY id DESC LIMIT ?4)"_sql);
-  s.bind(query.machine, query.before.value_or(max_id()), query.tenant, query.limit);
+  s.bind(query.machine, before, query.tenant, query.limit);
   return ids(s);
 }
 
 std::vector<base::Uuid> ids_of_execution(Db& db, const ListQuery& query, const base::Uuid& job) {
+  const base::Uuid before = query.before.value_or(max_id());
   auto s = db.prepare(R"(
       SELECT id FROM artifacts INDEXED BY artifacts_of
       WHERE job = ?1 AND id < ?2 AND tenant = ?3
           AND machine = ?4
       ORDER BY id DESC LIMIT ?5)"_sql);
-  s.bind(job, query.before.value_or(max_id()), query.tenant, query.machine, query.limit);
+  s.bind(job, before, query.tenant, query.machine, query.limit);
   return ids(s);
 }
 

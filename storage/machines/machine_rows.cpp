@@ -98,6 +98,7 @@ bool insert_machine(Tx& tx, MachineRow& row) {
     m.number = next.integer(0);
   }
   const std::int64_t now = base::millis(tx.now);
+  const std::string settings = schemas::to_json(m.settings);
   auto s = tx.db.prepare(R"(
       INSERT INTO machines (id, tenant, name, driver, vcpu, memory_mib, storage_gib,
           autosleep_seconds, desired, number, is_local, created_at, changed_at, source, phase,
@@ -106,7 +107,7 @@ bool insert_machine(Tx& tx, MachineRow& row) {
       ON CONFLICT (id) DO NOTHING)"_sql);
   s.bind(m.id, m.tenant, m.name, m.driver, m.vcpu, m.memory_mib, m.storage_gib, m.autosleep_seconds,
          m.desired, m.number, m.source == schemas::MachineSource::kLocal, now, m.source, m.phase)
-      .bind(schemas::to_json(m.settings), null_if_empty(row.key_id), base::millis(tx.steady()))
+      .bind(settings, null_if_empty(row.key_id), base::millis(tx.steady()))
       .run();
   m.created_at = m.changed_at = m.progressed_at = base::wall_from(now);
   row.used_at = base::millis(tx.steady());

@@ -60,11 +60,12 @@ std::optional<SshSession> find_session(Db& db, const SessionPath& place) {
 
 std::vector<base::Uuid> session_ids(Db& db, const std::string& tenant, const base::Uuid& machine, int limit,
                                     std::optional<base::Uuid> before) {
+  const base::Uuid end = before.value_or(max_id());
   auto s = db.prepare(R"(
       SELECT id FROM ssh_sessions INDEXED BY ssh_sessions_listed
       WHERE machine = ?1 AND id < ?2 AND tenant = ?3
       ORDER BY id DESC LIMIT ?4)"_sql);
-  s.bind(machine, before.value_or(max_id()), tenant, limit);
+  s.bind(machine, end, tenant, limit);
   return ids(s);
 }
 

@@ -32,6 +32,7 @@ std::optional<std::string> lags_text(const std::vector<schemas::PartitionLag>& l
 
 void write_slots(Tx& tx, const std::string& worker, const SlotReport& report) {
   const bool free = report.used < report.slots && !report.blocked_by_lanes;
+  const auto lags = lags_text(report.lags);
   tx.db
       .prepare(R"(
           INSERT INTO worker_slots (worker, kind, slots, used, free_since, lags)
@@ -41,7 +42,7 @@ void write_slots(Tx& tx, const std::string& worker, const SlotReport& report) {
               free_since = CASE WHEN excluded.free_since IS NULL THEN NULL
                   ELSE coalesce(worker_slots.free_since, excluded.free_since) END)"_sql)
       .bind(worker, report.kind, report.slots, report.used,
-            free ? std::optional(base::millis(tx.boot)) : std::nullopt, lags_text(report.lags))
+            free ? std::optional(base::millis(tx.boot)) : std::nullopt, lags)
       .run();
 }
 

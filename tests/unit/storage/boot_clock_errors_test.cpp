@@ -165,13 +165,14 @@ TEST(ClockThatIsAheadAfterABoot, AMachineThatWasUsedThenFallsAsleep) {
 TEST(ClockThatIsAheadAfterABoot, AReservationAndAnIdempotencyKeyOfThenEndInTime) {
   JobStore s;
   reboot_ahead(s);
+  const base::Uuid id = s.new_id().uuid;
   EXPECT_TRUE(write(s.store(), [&](Tx& tx) {
     tx.db
         .prepare(
             "INSERT INTO reservations (id, tenant, key_id, day, nano, first_nano, sent_nano, holder, "
             "expires_at) "
             "VALUES (?1, 'acme', 'k', 1, 0, 0, 0, ?1, ?2)")
-        .bind(s.new_id().uuid, base::millis(tx.steady() + kReservationLife))
+        .bind(id, base::millis(tx.steady() + kReservationLife))
         .run();
     return base::Status{};
   }));

@@ -167,6 +167,7 @@ TEST(DeadlineScanner, QueuesBeyondOneStepAreScannedByTheNextSteps) {
 
 // Released jobs that were scheduled: touched, with a deadline of their own, at the head of the queue.
 void release_many(JobStore& s, int count, const std::string& tenant) {
+  const base::Uuid id = base::Uuid::make(s.clock.wall());
   ASSERT_TRUE(write(s.store(), [&](Tx& tx) -> base::Status {
     tx.db
         .prepare(R"(
@@ -174,8 +175,7 @@ void release_many(JobStore& s, int count, const std::string& tenant) {
         INSERT INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model, version)
         SELECT CAST(substr(?2, 1, 8) || randomblob(8) AS BLOB), ?3, ?4, 0, 0, 0, ?5 + 864000000, ?5, 'm', 2
         FROM n)")
-        .bind(count, base::Uuid::make(s.clock.wall()), tenant, schemas::Kind::kOcr,
-              base::millis(s.clock.wall()))
+        .bind(count, id, tenant, schemas::Kind::kOcr, base::millis(s.clock.wall()))
         .run();
     return {};
   }));

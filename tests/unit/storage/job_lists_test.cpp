@@ -201,10 +201,11 @@ TEST(JobListsOfAnOlderStore, TheIdClockSkewIsComputedOnce) {
   SqliteDb db({.path = dir.str() + "/older.db"});
   for (const Migration& step : migrations().first(12)) db.script(step.sql);
   const auto add = [&db](std::int64_t created_at, std::chrono::milliseconds ahead) {
+    const base::Uuid id = base::Uuid::make(base::wall_from(created_at) + ahead);
     db.prepare(
           "INSERT INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model, spec) "
           "VALUES (?1, 't', 1, 0, 0, 0, 0, ?2, 'm', 1)")
-        .bind(base::Uuid::make(base::wall_from(created_at) + ahead), created_at)
+        .bind(id, created_at)
         .run();
   };
   const std::int64_t now =

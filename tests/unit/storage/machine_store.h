@@ -80,13 +80,13 @@ class MachineStore : public JobStore {
   base::Uuid asleep() { return machine(schemas::MachineState::kSleeping); }
 
   void add_session(const base::Uuid& machine, schemas::SshStatus status, std::chrono::milliseconds lifetime) {
+    const base::Uuid id = new_act().uuid;
     EXPECT_TRUE(write(store(), [&](Tx& tx) {
       tx.db
           .prepare(
               "INSERT INTO ssh_sessions (id, tenant, machine, status, public_key, created_at, expires_at) "
               "VALUES (?1, ?2, ?3, ?4, 'k', ?5, ?6)")
-          .bind(new_act().uuid, kTenant, machine, status, base::millis(tx.now),
-                base::millis(tx.now + lifetime))
+          .bind(id, kTenant, machine, status, base::millis(tx.now), base::millis(tx.now + lifetime))
           .run();
       return base::Status{};
     }));
