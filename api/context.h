@@ -47,6 +47,8 @@ struct DispatchHealth {
 };
 
 struct Options {
+  // Processes that share the limits per minute; set if there may be several.
+  std::function<int()> api_processes = [] { return 1; };
   std::string public_url = {};          // base of links, without a trailing slash; empty: relative links
   bool metrics_open = false;            // /metrics needs no key
   std::vector<std::string> hosts = {};  // AllowedHosts, in addition to localhost and addresses

@@ -104,6 +104,7 @@ void admin_queues(Context&, CallPtr);
 void admin_pause_queue(Context&, CallPtr);
 void admin_resume_queue(Context&, CallPtr);
 void admin_workers(Context&, CallPtr);
+void admin_hosts(Context&, CallPtr);
 void admin_drain_worker(Context&, CallPtr);
 // admin_providers.cpp
 void admin_providers(Context&, CallPtr);

@@ -13,6 +13,7 @@ import { runAction, toast } from "./toast.js";
 const kPollMs = 3000;
 const kMachineKind = "machine";  // the internal kind for operations on machines; it is not shown
 const kQueueColumns = [["Kind", 8], ["State", 12], ["Queued", 6], ["Running", 6], ["Oldest", 8], ["Slots", 10]];
+const kHostColumns = [["Name", 10], ["State", 12], ["Roles", 14], ["Version", 6], ["Machines", 6], ["Last report", 8]];
 const kWorkerColumns = [["Name", 10], ["State", 8], ["Host", 8], ["Version", 6], ["Last heartbeat", 8], ["Slots", 18], ["-Actions", 7]];
 
 function slots(used, total, name) {
@@ -96,11 +97,40 @@ function workerTable(workers, linesOf, refresh) {
   return fixedColumnTable("Workers", kWorkerColumns, workers.map((worker) => workerRows(worker, linesOf(worker.name), refresh)));
 }
 
+function hostState(host) {
+  if (!host.live) return chip("lost");
+  return host.maintains ? [chip("live"), h("small", { class: "muted" }, " maintains the store")] : chip("live");
+}
+
+// What the processes of a host do: "api, models ×2".
+function roles(host) {
+  const counted = new Map();
+  for (const process of host.processes.filter((each) => each.live)) {
+    for (const role of process.roles.length ? process.roles : ["worker"]) counted.set(role, (counted.get(role) ?? 0) + 1);
+  }
+  return [...counted].map(([role, times]) => (times > 1 ? `${role} ×${times}` : role)).join(", ") || "–";
+}
+
+function hostRow(host) {
+  const age = Math.min(...host.processes.map((process) => process.report_age_seconds));
+  const versions = [...new Set(host.processes.map((process) => process.version))].join(", ");
+  return h("tr", { data: { key: `host ${host.name}` } }, h("th", { scope: "row", class: "wrap-anywhere" }, host.name), h("td", {}, hostState(host)),
+    h("td", { "data-label": "Roles" }, roles(host)), h("td", { "data-label": "Version" }, versions),
+    h("td", { "data-label": "Machines", class: "number" }, count(host.machines)), h("td", { "data-label": "Last report" }, `${duration(age * 1000)} ago`));
+}
+
+// A gateway with one host lists none.
+function hostSection(hosts) {
+  if (!hosts.length) return [];
+  return [h("h2", { class: "spaced" }, "Hosts"), fixedColumnTable("Hosts", kHostColumns, hosts.map(hostRow))];
+}
+
 // `linesOf(name)`: the LeaseLines of a worker.
-function render(container, queues, workers, { linesOf, refresh }) {
+function render(container, { queues, workers, hosts }, { linesOf, refresh }) {
   const withLag = queues.some((queue) => queue.partitions);
   updateInPlace(container, h("h2", {}, "Queues"),
     fixedColumnTable("Queues", [...kQueueColumns, ...(withLag ? [["In Kafka", 11]] : []), ["-Actions", 7]], queues.map((queue) => queueRow({ ...queue, withLag }, refresh))),
+    ...hostSection(hosts),
     h("h2", { class: "spaced" }, "Workers"),
     h("p", { class: "muted" }, "A lease is the right to run one attempt of a job. Heartbeats renew it. When a lease expires, the job goes to another worker."),
     workerTable(workers, linesOf, refresh));
@@ -114,8 +144,8 @@ export async function show(container, { signal }) {
   const linesOf = (name) => lines.get(name) ?? lines.set(name, new LeaseLines()).get(name);
   fill(container, heading("Queues and workers", "Queued jobs by kind, and the workers that run them.", connection), body);
   const refresh = async () => {
-    const [queues, workers] = await Promise.all([getJson("/v1/admin/queues", { signal }), getJson("/v1/admin/workers", { signal })]);
-    render(body, queues.items.filter((q) => q.kind !== kMachineKind), workers.items, { linesOf, refresh });
+    const [queues, workers, hosts] = await Promise.all(["queues", "workers", "hosts"].map((list) => getJson(`/v1/admin/${list}`, { signal })));
+    render(body, { queues: queues.items.filter((q) => q.kind !== kMachineKind), workers: workers.items, hosts: hosts.items }, { linesOf, refresh });
   };
   try {
     await refresh();

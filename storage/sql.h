@@ -53,6 +53,7 @@ inline constexpr auto kSqlNames = std::to_array<SqlName>({
     {"schedule_time", Schedule::kTime},
     {"schedule_delay", Schedule::kDelay},
     // machines.phase, machines.desired, machines.source
+    {"phase_accepted", schemas::MachinePhase::kAccepted},
     {"phase_running", schemas::MachinePhase::kRunning},
     {"phase_sleeping", schemas::MachinePhase::kSleeping},
     {"phase_destroyed", schemas::MachinePhase::kDestroyed},

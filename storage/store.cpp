@@ -1,6 +1,10 @@
 #include "storage/store.h"
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
+
+#include <sys/stat.h>
 
 #include "storage/blobs/blob_files.h"
 #include "storage/data_dir.h"
@@ -223,6 +227,12 @@ void FileStore::close() {
 }  // namespace
 
 base::Result<std::unique_ptr<Store>> Store::open(Options options, const base::Clock& clock) {
+  const std::string& secrets = options.secrets_dir;
+  if (!secrets.empty() && secrets != options.data_dir && ::mkdir(secrets.c_str(), 0700) != 0 &&
+      errno != EEXIST) {
+    return base::error(base::Code::kInternal,
+                       "secrets.dir: " + secrets + " cannot be created: " + std::strerror(errno));
+  }
   if (!options.url.empty()) return open_postgres_store(std::move(options), clock, StoreTime::kServer);
   const std::string database = DataDir(options.data_dir).database;
   try {

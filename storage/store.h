@@ -30,6 +30,11 @@ class Store {
   struct Options {
     std::string url{};     // of a PostgreSQL database; empty: SQLite in data_dir
     std::string data_dir;  // created (0711) if missing; everything in it is 0700 or 0600
+    // Has the pepper, secret.key and the SSH authorities, which are the same on all hosts of a store. Empty:
+    // data_dir.
+    std::string secrets_dir{};
+    // The name of this host among those of the database at `url`; empty: the store has one host.
+    std::string host{};
     OpenBlobs open_blobs = &open_file_blobs;
     BlobPlace blob_place = BlobPlace::kDataDir;  // of what open_blobs opens
     bool outbox = false;                         // true when Dispatch is durable (Kafka)
@@ -64,6 +69,9 @@ class Store {
   virtual Blobs& blobs() = 0;
   virtual const base::Clock& clock() const = 0;
   virtual const Options& options() const = 0;
+  const std::string& secrets_dir() const {
+    return options().secrets_dir.empty() ? options().data_dir : options().secrets_dir;
+  }
 
   using GroupObserver = std::function<void(std::size_t operations, std::chrono::duration<double> took)>;
 

@@ -54,7 +54,7 @@ struct Worker::Impl {
   bus::Dispatch& dispatch;
   WorkerLock lock;
   const base::Uuid incarnation;
-  const std::string host = host_name();
+  const std::string host = options.host.empty() ? host_name() : options.host;
   net::Loop loop;
   WorkerContext worker_context;
   storage::JobClaims claims;
@@ -226,7 +226,8 @@ void Worker::Impl::retired() {
 }
 
 base::Result<std::unique_ptr<Worker>> Worker::make(Options options, Dependencies dependencies) {
-  auto lock = WorkerLock::take(options.data_dir, options.name, dependencies.clock.boot_id());
+  auto lock = WorkerLock::take(options.data_dir, {.worker = options.name, .host = options.host},
+                               dependencies.clock.boot_id());
   if (!lock) return lock.error();
   return std::unique_ptr<Worker>(
       new Worker(std::make_shared<Impl>(std::move(options), dependencies, std::move(*lock))));

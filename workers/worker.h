@@ -22,7 +22,8 @@ class Worker {
  public:
   struct Options {
     std::string data_dir;
-    std::string name;  // empty: `<hostname>-<first free n>`
+    std::string host;  // its name; empty: that of the system
+    std::string name;  // empty: `<host>-<first free n>`
     jobs::LeasePolicy lease;
     std::chrono::milliseconds poll_interval_min{1'000},
         poll_interval_max{2'000};  // poll interval for jobs without a token, while slots are free

@@ -173,10 +173,6 @@ void send_worker(Context& context, Call& call) {
   call.reply(json_reply(200, worker_json(*found, worker_snapshot->leases, context.clock.wall())));
 }
 
-void send_items(Call& call, JsonItems items) {
-  call.reply(json_reply(200, JsonObject().raw("items", items.finish()).finish()));
-}
-
 }  // namespace
 
 void admin_queues(Context& context, CallPtr call) {

@@ -15,4 +15,8 @@ void add_depth(schemas::JsonObject& out, const storage::QueueDepth& depth, base:
   if (depth.oldest_queued) out.raw("oldest_queued_seconds", age_text(*depth.oldest_queued, now));
 }
 
+void send_items(Call& call, JsonItems items) {
+  call.reply(json_reply(200, schemas::JsonObject().raw("items", items.finish()).finish()));
+}
+
 }  // namespace millrace::api

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "api/call.h"
 #include "platform/base/clock.h"
 #include "schemas/json/json_text.h"
 #include "storage/jobs/job_queries.h"
@@ -28,5 +29,8 @@ std::string age_text(base::WallTime then, base::WallTime now);
 
 // queued, running, waiting, oldest_queued_seconds.
 void add_depth(schemas::JsonObject& out, const storage::QueueDepth& depth, base::WallTime now);
+
+// Replies {"items": [...]}.
+void send_items(Call& call, JsonItems items);
 
 }  // namespace millrace::api

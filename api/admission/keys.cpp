@@ -99,6 +99,8 @@ namespace {
 
 constexpr const char* kPepperFile = "pepper";
 constexpr const char* kSecretKeyFile = "secret.key";
+constexpr const char* kUserCaFile = "ca/user_ca";
+constexpr const char* kHostCaFile = "ca/host_ca";
 constexpr const char* kAcceptAdvice =
     "restore it from a backup (docs/operations.md, The data directory), or give up what depends on it: run "
     "`millrace keys accept-secrets`, then create new keys (`millrace keys create`)";
@@ -114,9 +116,9 @@ base::Error other_secret(const std::string& path) {
 }
 
 // The store was used before it had checks: whether the key of DATA/admin.key was made with another pepper.
-bool admin_key_differs(const std::vector<storage::ApiKeyRow>& keys, const std::string& folder,
+bool admin_key_differs(const std::vector<storage::ApiKeyRow>& keys, const std::string& data_dir,
                        std::string_view pepper) {
-  std::ifstream file(folder + "/admin.key");
+  std::ifstream file(data_dir + "/admin.key");
   std::string text;
   file >> text;
   const storage::ApiKeyRow* row = find(keys, text);
@@ -132,7 +134,7 @@ base::Status check_secret(storage::Store& store, const char* name, std::string_v
     known = checks.find(name);
   }
   if (!known) return known.error();
-  return *known == value ? base::Status() : other_secret(store.options().data_dir + "/" + name);
+  return *known == value ? base::Status() : other_secret(store.secrets_dir() + "/" + name);
 }
 
 base::Error missing_pepper(const std::string& path) {
@@ -157,7 +159,7 @@ bool is_missing_file(const std::string& path) {
 }  // namespace
 
 base::Status accept_secrets(storage::Store& store, const std::string& actor) {
-  const std::string& folder = store.options().data_dir;
+  const std::string& folder = store.secrets_dir();
   storage::SecretChecks checks(store);
   const auto own_pepper = pepper(folder);
   if (!own_pepper) return own_pepper.error();
@@ -165,11 +167,23 @@ base::Status accept_secrets(storage::Store& store, const std::string& actor) {
   if (!own_key) return own_key.error();
   if (auto done = checks.replace(kPepperFile, check_value(*own_pepper, kPepperFile), actor); !done)
     return done;
-  return checks.replace(kSecretKeyFile, check_value(*own_key, kSecretKeyFile), actor);
+  if (auto done = checks.replace(kSecretKeyFile, check_value(*own_key, kSecretKeyFile), actor); !done)
+    return done;
+  const auto authority = machines::SshAuthority::open(folder);
+  if (!authority) return authority.error();
+  if (auto done = checks.replace(kUserCaFile, check_value((*authority)->user_ca(), kUserCaFile), actor);
+      !done)
+    return done;
+  return checks.replace(kHostCaFile, check_value((*authority)->host_ca(), kHostCaFile), actor);
+}
+
+base::Status check_authority(storage::Store& store, const machines::SshAuthority& authority) {
+  if (auto checked = check_secret(store, kUserCaFile, authority.user_ca()); !checked) return checked;
+  return check_secret(store, kHostCaFile, authority.host_ca());
 }
 
 base::Result<std::string> secret_key_of(storage::Store& store) {
-  const std::string& folder = store.options().data_dir;
+  const std::string& folder = store.secrets_dir();
   const auto known = storage::SecretChecks(store).find(kSecretKeyFile);
   if (!known) return known.error();
   const std::string path = folder + "/" + kSecretKeyFile;
@@ -184,7 +198,7 @@ base::Result<std::string> secret_key_of(storage::Store& store) {
 
 // Reads the keys first, because another process may be creating the pepper and a key with it at this moment.
 base::Result<std::string> pepper_of(storage::Store& store) {
-  const std::string& folder = store.options().data_dir;
+  const std::string& folder = store.secrets_dir();
   const auto keys = list_keys(store);
   if (!keys) return keys.error();
   const std::string path = folder + "/pepper";
@@ -193,32 +207,32 @@ base::Result<std::string> pepper_of(storage::Store& store) {
     if (!own) return own;
     const auto known = storage::SecretChecks(store).find(kPepperFile);
     if (!known) return known.error();
-    if (!*known && admin_key_differs(*keys, folder, *own)) return other_secret(path);
+    if (!*known && admin_key_differs(*keys, store.options().data_dir, *own)) return other_secret(path);
     if (auto checked = check_secret(store, kPepperFile, *own); !checked) return checked.error();
     return own;
   }
   return missing_pepper(path);
 }
 
-std::vector<std::string> secret_file_problems(const std::string& data_dir,
+std::vector<std::string> secret_file_problems(const std::string& secrets_dir,
                                               const std::map<std::string, std::string>& checks,
                                               bool has_keys) {
   struct File {
     const char* name;
     bool is_used;
     base::Error (*missing)(const std::string& path);
-    base::Result<std::string> (*read)(const std::string& data_dir);
+    base::Result<std::string> (*read)(const std::string& secrets_dir);
   };
   std::vector<std::string> problems;
   for (const File& file : {File{kPepperFile, has_keys, missing_pepper, pepper},
                            File{kSecretKeyFile, false, missing_secret_key, secret_key}}) {
-    const std::string path = data_dir + "/" + file.name;
+    const std::string path = secrets_dir + "/" + file.name;
     const auto check = checks.find(file.name);
     if (is_missing_file(path)) {
       if (file.is_used || check != checks.end()) problems.push_back(file.missing(path).message);
       continue;
     }
-    const auto secret = file.read(data_dir);
+    const auto secret = file.read(secrets_dir);
     if (!secret) {
       problems.push_back(secret.error().message);
     } else if (check != checks.end() && check->second != check_value(*secret, file.name)) {
@@ -387,8 +401,8 @@ base::Result<std::string> secret_file(const std::string& path, const std::functi
   return std::move(**text);
 }
 
-base::Result<std::string> pepper(const std::string& data_dir) {
-  const std::string path = data_dir + "/pepper";
+base::Result<std::string> pepper(const std::string& secrets_dir) {
+  const std::string path = secrets_dir + "/pepper";
   auto text = secret_file(path, [] { return base::hex(base::random_bytes(kPepperBytes)); });
   if (text && text->size() < kPepperBytes) {
     return base::error(base::Code::kInternal, path + " is too short for a pepper; restore it from a backup");
@@ -396,8 +410,8 @@ base::Result<std::string> pepper(const std::string& data_dir) {
   return text;
 }
 
-base::Result<std::string> secret_key(const std::string& data_dir) {
-  const std::string path = data_dir + "/secret.key";
+base::Result<std::string> secret_key(const std::string& secrets_dir) {
+  const std::string path = secrets_dir + "/secret.key";
   auto text = secret_file(path, [] { return base::base64_encode(base::random_bytes(kSecretKeyBytes)); });
   if (!text) return text;
   const std::string key = base::base64_decode(*text).value_or("");

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "machines/keys/ssh_authority.h"
 #include "platform/base/crypto.h"
 #include "platform/base/result.h"
 #include "schemas/admin_request.h"
@@ -21,17 +22,20 @@ bool is_valid_name(std::string_view name);
 
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text);
 
-// DATA/pepper (api/admission/keys.h); it is created if the store has no keys. kInternal: the store has keys
-// but the file is missing or not the one that the store was used with, so no key can be verified.
+// SECRETS/pepper, in Store::secrets_dir; it is created if the store has no keys. kInternal: the store has
+// keys but the file is missing or not the one that the store was used with, so no key can be verified.
 base::Result<std::string> pepper_of(storage::Store& store);
-// DATA/secret.key; it is created for a new store. kInternal: as `pepper_of`, for what the store has
+// SECRETS/secret.key; it is created for a new store. kInternal: as `pepper_of`, for what the store has
 // encrypted.
 base::Result<std::string> secret_key_of(storage::Store& store);
 // For `millrace doctor`: what is wrong with the secret files of a store, and what to do. `checks` are the
 // rows of the store (storage/admin/secret_checks.h). Creates nothing, unless a file is removed meanwhile.
-std::vector<std::string> secret_file_problems(const std::string& data_dir,
+std::vector<std::string> secret_file_problems(const std::string& secrets_dir,
                                               const std::map<std::string, std::string>& checks,
                                               bool has_keys);
+// kInternal: the store has been used with other SSH authorities, so certificates of other hosts would not be
+// accepted.
+base::Status check_authority(storage::Store& store, const machines::SshAuthority& authority);
 // From now on the present files are those of the store. What was made with others cannot be read.
 base::Status accept_secrets(storage::Store& store, const std::string& actor);
 
@@ -68,11 +72,11 @@ base::Status ensure_admin_key(storage::Store& store, std::string_view pepper);
 // sent to clients.
 base::Result<std::string> secret_file(const std::string& path, const std::function<std::string()>& make);
 
-// DATA/pepper: the key of every HMAC over an API key. It is created at the first start. Without it no stored
-// key can be verified.
-base::Result<std::string> pepper(const std::string& data_dir);
+// SECRETS/pepper: the key of every HMAC over an API key. It is created at the first start. Without it no
+// stored key can be verified.
+base::Result<std::string> pepper(const std::string& secrets_dir);
 
-// DATA/secret.key: the encryption key for data at rest. 32 bytes, created at the first use.
-base::Result<std::string> secret_key(const std::string& data_dir);
+// SECRETS/secret.key: the encryption key for data at rest. 32 bytes, created at the first use.
+base::Result<std::string> secret_key(const std::string& secrets_dir);
 
 }  // namespace millrace::api

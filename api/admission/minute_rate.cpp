@@ -14,13 +14,19 @@ std::chrono::milliseconds whole_ms(std::int64_t us) { return std::chrono::millis
 
 }  // namespace
 
+std::int64_t MinuteRate::part_of(std::int64_t per_minute) const {
+  return std::max<std::int64_t>(1, per_minute / processes_());
+}
+
 MinuteRate::Count MinuteRate::count(std::int64_t free_at_us, std::int64_t per_minute,
                                     std::int64_t now_us) const {
-  const std::int64_t each_us = kMinuteUs / per_minute;
-  const std::int64_t all_us = each_us * per_minute;
+  const std::int64_t part = part_of(per_minute);
+  const std::int64_t each_us = kMinuteUs / part;
+  const std::int64_t all_us = each_us * part;
   const std::int64_t used_us = free_at_us - now_us;
+  const std::int64_t left = std::max<std::int64_t>(0, (all_us - used_us) / each_us);
   return {.limit = per_minute,
-          .remaining = std::max<std::int64_t>(0, (all_us - used_us) / each_us),
+          .remaining = left == part ? per_minute : left * (per_minute / part),
           .reset = whole_ms(used_us),
           .retry_after = whole_ms(std::max<std::int64_t>(0, used_us + each_us - all_us))};
 }
@@ -35,7 +41,7 @@ std::optional<MinuteRate::Count> MinuteRate::take(const std::string& owner, std:
   free_at_us = std::max(free_at_us, now_us);
   const Count before = count(free_at_us, per_minute, now_us);
   if (before.retry_after.count() > 0) return before;
-  free_at_us += kMinuteUs / per_minute;
+  free_at_us += kMinuteUs / part_of(per_minute);
   Count after = count(free_at_us, per_minute, now_us);
   after.retry_after = std::chrono::milliseconds(0);
   return after;
@@ -59,7 +65,7 @@ void MinuteRate::charge(const std::string& owner, std::int64_t per_minute, std::
   const std::int64_t now_us = base::millis(now) * 1000;
   const std::lock_guard lock(mutex_);
   std::int64_t& free_at_us = free_at_us_[owner];
-  free_at_us = std::max(free_at_us, now_us) + kMinuteUs / per_minute * units;
+  free_at_us = std::max(free_at_us, now_us) + kMinuteUs / part_of(per_minute) * units;
 }
 
 base::Status admit_within_limits(MinuteRate& rate, RateUse use, const Principal& principal,

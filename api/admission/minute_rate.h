@@ -1,11 +1,13 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "api/admission/auth.h"
 #include "api/front/exchange.h"
@@ -13,12 +15,16 @@
 
 namespace millrace::api {
 
-// Limits per minute of tenants and API keys, counted by this process: of requests, or of tokens. An idle
+// Limits per minute of tenants and API keys: of requests, or of tokens. They hold for all processes of the
+// installation together: each one counts its own, and grants an equal part, but at least one unit. An idle
 // owner may use a full minute's amount at once; after that one unit becomes available every 60 s / limit. A
 // charge may exceed the limit; then the owner waits until it has been worked off. Thread-safe.
 class MinuteRate {
  public:
   static constexpr std::int64_t kMax = 60'000'000;  // higher limits count as none
+
+  // `processes`: how many there are now.
+  explicit MinuteRate(std::function<int()> processes = [] { return 1; }) : processes_(std::move(processes)) {}
 
   struct Count {
     std::int64_t limit = 0;
@@ -36,7 +42,12 @@ class MinuteRate {
   void charge(const std::string& owner, std::int64_t per_minute, std::int64_t units, base::BootTime now);
 
  private:
+  // The units per minute that this process grants.
+  std::int64_t part_of(std::int64_t per_minute) const;
+  // In units of the installation, if all processes are used equally.
   Count count(std::int64_t free_at_us, std::int64_t per_minute, std::int64_t now_us) const;
+
+  const std::function<int()> processes_;
 
   std::mutex mutex_;
   std::unordered_map<std::string, std::int64_t>

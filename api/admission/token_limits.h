@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "api/admission/auth.h"
 #include "api/admission/minute_rate.h"
@@ -14,7 +16,10 @@ namespace millrace::api {
 // model reports them. Deferred chats and other model endpoints are not counted. Thread-safe.
 class TokenLimits {
  public:
-  explicit TokenLimits(const base::Clock& clock) : clock_(clock) {}
+  // `processes`: as for MinuteRate.
+  explicit TokenLimits(
+      const base::Clock& clock, std::function<int()> processes = [] { return 1; })
+      : clock_(clock), rate_(std::move(processes)) {}
 
   // kQuotaExceeded: the tenant or the key has no token left. Sets Call::token_rate if a limit was set.
   base::Status admit(Call& call, std::size_t request_bytes);

@@ -37,6 +37,7 @@ constexpr std::string_view kMachineSchemas = R"json({
       "desired_state": {"type": "string", "enum": ["running", "sleeping", "destroyed"]},
       "phase": {"$ref": "#/components/schemas/MachinePhase"},
       "created_at": {"type": "string", "format": "date-time"},
+      "host": {"type": "string", "description": "The host that it runs on, if the gateway has several"},
       "status": {"$ref": "#/components/schemas/MachineStatus"}}},
   "MachineList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Machine"}}, "next_cursor": {"type": "string"}}},

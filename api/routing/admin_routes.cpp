@@ -17,6 +17,8 @@ constexpr std::array kOverviewReplies{ReplySpec{
 constexpr std::array kQueuesReplies{ReplySpec{200, "One queue per kind", kJsonType, "AdminQueueList"}};
 constexpr std::array kWorkersReplies{ReplySpec{
     200, "All workers that reported and did not shut down cleanly, by name", kJsonType, "AdminWorkerList"}};
+constexpr std::array kHostsReplies{
+    ReplySpec{200, "The hosts that share the database, by name", kJsonType, "AdminHostList"}};
 constexpr std::array kDeadReplies{ReplySpec{
     200, "One group per kind and reason, largest first, with its newest job", kJsonType, "AdminDeadList"}};
 constexpr std::array kQueueReplies{ReplySpec{200, "The current state of the queue", kJsonType, "AdminQueue"}};
@@ -116,6 +118,9 @@ const std::array kAdminRoutes{
          .replies = kWorkerReplies, .repeatable = true, .about = kDrainAbout}),
     admin_get("/v1/admin/workers", &admin_workers,
         {.id = "listAdminWorkers", .tag = "admin", .summary = "List workers", .replies = kWorkersReplies}),
+    admin_get("/v1/admin/hosts", &admin_hosts,
+        {.id = "listAdminHosts", .tag = "admin", .summary = "List the hosts of the gateway and their processes",
+         .replies = kHostsReplies}),
     admin_get("/v1/admin/providers", &admin_providers,
         {.id = "listAdminProviders", .tag = "admin", .summary = "List providers by model: circuit, latency, price", .replies = kProvidersReplies}),
     admin_get("/v1/admin/jobs", &list_all_jobs,

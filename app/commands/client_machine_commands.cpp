@@ -155,6 +155,8 @@ void add_machine_sizes(CLI::App& machines, int& exit_code) {
   CLI::App* create = machines.add_subcommand("create", "Creates a sandboxed machine and prints its id");
   auto arguments = std::make_shared<cli::MachineArguments>();
   add_machine_flags(*create, *arguments);
+  create->add_option("--host", arguments->host,
+                     "Host that runs it, if the gateway has several (default: the emptiest)");
   auto wait_options = add_wait_flags(*create, "Waits until it is running");
   auto create_options = add_client_options(*create);
   create->callback(

@@ -1,8 +1,5 @@
-#include <cctype>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -14,6 +11,8 @@
 #include "api/admission/keys.h"
 #include "app/commands/commands.h"
 #include "app/commands/doctor_checks.h"
+#include "app/commands/doctor_report.h"
+#include "app/commands/doctor_store.h"
 #include "app/commands/with_store.h"
 #include "app/components/engine_children.h"
 #include "app/components/host_lock.h"
@@ -26,163 +25,13 @@
 #include "platform/base/bytes.h"
 #include "platform/base/memory_size.h"
 #include "platform/process/jail.h"
-#include "storage/admin/inspection.h"
 #include "storage/data_dir.h"
-#include "storage/postgres/store.h"
-#include "storage/s3/s3_blobs.h"
 
 namespace millrace::app {
 namespace {
 
 constexpr std::chrono::seconds kKafkaWait{10};
 constexpr rlim_t kFilesBesideConnections = 512;  // files for the store, blobs, engines and Kafka
-
-constexpr std::int64_t kSlowStoreBytes = 1 << 30;  // a check of more is announced
-
-constexpr std::string_view kMissingBeforeStart =
-    "If you have the file as it was, put it back before the next start. The next start continues without "
-    "these commits (docs/operations.md, Missing commits).";
-
-std::string free_text(std::int64_t bytes) { return base::short_bytes(bytes) + " free"; }
-
-// Prints one line per check. The worst result decides the exit code.
-class Report {
- public:
-  explicit Report(bool verbose) : verbose_(verbose) {}
-
-  // `how` is for people who know the inside; it is printed with --verbose.
-  void ok(const char* what, const std::string& finding, const std::string& how = {}) {
-    line("ok", what, verbose_ && !how.empty() ? finding + " (" + how + ")" : finding);
-  }
-  void warn(const char* what, const std::string& detail, const std::string& advice) {
-    line("warn", what, detail);
-    hint(advice);
-  }
-  void fail(const char* what, const std::string& detail, const std::string& advice) {
-    line("FAIL", what, detail);
-    hint(advice);
-    failed_ = true;
-  }
-  // `message`: the finding, then `; ` and what to do about it.
-  void fail(const char* what, const std::string& message) {
-    const std::size_t end = message.rfind("; ");
-    std::string advice = end == std::string::npos ? std::string() : message.substr(end + 2) + ".";
-    if (!advice.empty()) advice.front() = static_cast<char>(std::toupper(advice.front()));
-    fail(what, message.substr(0, end), advice);
-  }
-  int exit_code() const { return failed_ ? cli::kFailed : cli::kOk; }
-
- private:
-  static void line(const char* state, const char* what, const std::string& detail) {
-    std::printf("%-5s %-9s %s\n", state, what, detail.c_str());
-  }
-  static void hint(const std::string& advice) {
-    if (!advice.empty()) std::printf("                → %s\n", advice.c_str());
-  }
-  const bool verbose_;
-  bool failed_ = false;
-};
-
-std::string schema_text(const storage::StoreInspection& found) {
-  return "schema " + std::to_string(found.schema) + ", this millrace has " +
-         std::to_string(found.newest_schema);
-}
-
-std::string store_text(const Settings& settings, const storage::StoreInspection& found) {
-  std::string text = settings.data_dir + ", " + base::short_bytes(found.database_bytes) + ", " +
-                     std::to_string(found.rows) + " requests and results are intact";
-  if (found.log_bytes > 0)
-    text += "; it was not closed: the next start recovers " + base::short_bytes(found.log_bytes) + " of log";
-  return text;
-}
-
-std::string damage_text(const std::vector<std::string>& damage) {
-  std::string text = "damaged: ";
-  for (const std::string& each : damage) text += (&each == damage.data() ? "" : ", ") + each;
-  return damage.size() == storage::kDamageMax ? text + " and more" : text;
-}
-
-void report_store(const Settings& settings, const storage::StoreInspection& found, Report& report) {
-  if (!found.stuck_lock.empty()) {
-    return report.fail("store", "the write lock is held by " + found.stuck_lock,
-                       "End or resume that process.");
-  }
-  if (found.schema > found.newest_schema) {
-    return report.fail("store", schema_text(found),
-                       "Run the newer millrace, or restore a backup (docs/operations.md, Upgrade).");
-  }
-  if (!found.missing_commits.empty()) {
-    return report.fail("store", found.missing_commits, std::string(kMissingBeforeStart));
-  }
-  if (!found.damage.empty()) {
-    return report.fail("store", damage_text(found.damage),
-                       "Run these jobs again and check the disk (docs/operations.md, A damaged row).");
-  }
-  if (found.noted_missing > 0) {
-    return report.warn("store",
-                       std::to_string(found.noted_missing) + " commits were missing at an earlier start: " +
-                           settings.data_dir + "/missing-commits",
-                       "Run the jobs of that time again or restore a newer backup, then remove that file "
-                       "(docs/operations.md, Missing commits).");
-  }
-  found.schema == found.newest_schema
-      ? report.ok("store", store_text(settings, found))
-      : report.warn("store", schema_text(found), "The next start of `millrace` upgrades it.");
-}
-
-void check_postgres(const Settings& settings, Report& report) {
-  const auto found = storage::inspect_postgres(settings.store_url);
-  if (!found) return report.fail("store", found.error().message, "Correct store.url or the server.");
-  const std::string text =
-      "PostgreSQL " + found->server_version + ", schema " + std::to_string(found->schema);
-  if (found->schema > found->newest_schema)
-    return report.fail("store", text + ", this millrace has " + std::to_string(found->newest_schema),
-                       "Run the newer millrace.");
-  found->has_synchronous_standby
-      ? report.ok("store", text + ", with a synchronous standby")
-      : report.warn("store", text + ": no synchronous standby",
-                    "If the server's disk is lost, accepted jobs are lost with it; set up a standby.");
-}
-
-// Changes nothing.
-void check_store(const Settings& settings, Report& report) {
-  if (!settings.store_url.empty()) return check_postgres(settings, report);
-  if (!holds_store(settings.data_dir)) {
-    return report.warn("store", settings.data_dir + ": there is no store yet",
-                       "`millrace serve` creates it; --data sets another directory.");
-  }
-  const std::int64_t bytes = storage::file_bytes(storage::DataDir(settings.data_dir).database);
-  if (bytes >= kSlowStoreBytes)
-    std::cerr << "millrace: checking a store of " << base::short_bytes(bytes) << ", which may take minutes\n";
-  const auto found = storage::inspect_store(settings.data_dir, blob_place(settings));
-  if (!found) {
-    report.fail("store", found.error().message);
-    for (const std::string& problem : api::secret_file_problems(settings.data_dir, {}, false))
-      report.fail("secrets", problem);
-    return;
-  }
-  report_store(settings, *found, report);
-  const auto problems = api::secret_file_problems(settings.data_dir, found->secret_checks, found->has_keys);
-  for (const std::string& problem : problems) report.fail("secrets", problem);
-  if (problems.empty() && found->has_keys)
-    report.ok("secrets", "pepper and secret.key are those of this store");
-  const bool is_low = found->disk_free_bytes >= 0 && found->disk_free_bytes < settings.disk_free_min_bytes;
-  is_low ? report.fail("disk",
-                       std::to_string(found->disk_free_bytes) + " bytes free; store.disk_free_min is " +
-                           base::format_bytes(settings.disk_free_min_bytes),
-                       "Free some disk, or lower store.disk_free_min.")
-         : report.ok("disk", free_text(found->disk_free_bytes));
-}
-
-void check_blobs(const Settings& settings, Report& report) {
-  if (!settings.blobs) return;
-  const s3::BucketCheck found = s3::check_bucket(settings.blobs->location, settings.blobs->credentials);
-  if (!found.reached)
-    return report.fail("blobs", found.reached.error().message,
-                       "Start the storage or correct blobs.endpoint.");
-  found.accepted ? report.ok("blobs", "the bucket can be listed")
-                 : report.fail("blobs", found.accepted.error().message, "Correct it.");
-}
 
 void check_kafka(const Settings& settings, Report& report) {
   if (settings.kafka_brokers.empty())

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/admission/keys.h"
 #include "app/cli/cut_off.h"
 #include "app/commands/commands.h"
 #include "app/commands/with_store.h"
@@ -34,8 +35,10 @@ constexpr unsigned kListMode = 0644;
 
 int with_authority(const Flags& flags, const std::function<int(OpenedStore&, const Authority&)>& act) {
   return with_store(flags, [&](OpenedStore& opened) {
-    const auto authority = machines::SshAuthority::open(opened.store->options().data_dir);
-    return authority ? act(opened, *authority) : fail(authority.error().message);
+    const auto authority = machines::SshAuthority::open(opened.store->secrets_dir());
+    if (!authority) return fail(authority.error().message);
+    const base::Status checked = api::check_authority(*opened.store, **authority);
+    return checked ? act(opened, *authority) : fail(checked.error().message);
   });
 }
 

@@ -4,6 +4,7 @@
 #include "app/commands/with_store.h"
 #include "app/config/settings.h"
 #include "storage/backup/store_copy.h"
+#include "storage/postgres/inspection.h"
 #include "storage/postgres/store.h"
 
 namespace millrace::app {

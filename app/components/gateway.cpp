@@ -13,6 +13,7 @@
 #include "app/components/machine_component.h"
 #include "app/components/metrics_component.h"
 #include "app/components/picture_component.h"
+#include "app/components/presence.h"
 #include "app/components/store_metrics.h"
 #include "app/components/worker_component.h"
 #include "app/config/quota_defaults.h"
@@ -39,6 +40,8 @@ storage::Store::Options store_options(const Settings& settings) {
   storage::Store::Options options;
   options.url = settings.store_url;
   options.data_dir = settings.data_dir;
+  if (!settings.store_url.empty()) options.host = settings.host_name;
+  options.secrets_dir = settings.secrets_dir;
   options.open_blobs = blob_opener(settings.blobs);
   if (settings.blobs) options.blob_place = storage::BlobPlace::kElsewhere;
   options.outbox = !settings.kafka_brokers.empty();
@@ -119,6 +122,7 @@ struct Gateway::Impl {
   Impl(const Settings& s, const Roles& r) : settings(s), roles(r), core(s) {}
 
   base::Status open_store();
+  base::Status add_presence();
   void add_maintenance();
   base::Status open_authority();
   base::Status add_worker();
@@ -136,6 +140,7 @@ struct Gateway::Impl {
   std::shared_ptr<const machines::SshAuthority> authority;
   std::unique_ptr<base::Pool> pool;
   std::unique_ptr<net::Loop> loop;
+  std::unique_ptr<Presence> presence;  // only with settings.store_url
   std::unique_ptr<jobs::Waiters> waiters;
   jobs::Feed feed;
   std::unique_ptr<jobs::JobSubmitter> submit;
@@ -169,6 +174,18 @@ base::Status Gateway::Impl::open_store() {
   return {};
 }
 
+base::Status Gateway::Impl::add_presence() {
+  if (settings.store_url.empty()) return {};
+  auto opened = Presence::open({.data_dir = settings.data_dir,
+                                .host = settings.host_name,
+                                .serves_api = roles.api,
+                                .calls_models = roles.api || runs(schemas::Kind::kChat)},
+                               *core.store, *loop);
+  if (!opened) return opened.error();
+  presence = *std::move(opened);
+  return {};
+}
+
 void Gateway::Impl::add_maintenance() {
   jobs::Maintenance::Options options;
   options.results_age = settings.retention_results;
@@ -179,6 +196,8 @@ void Gateway::Impl::add_maintenance() {
                                                     core.clock, options);
   workers::MaintenanceTimer::Options timer;
   timer.data_dir = settings.data_dir;
+  if (presence) timer.host_maintains = [this] { return presence->maintains(); };
+  timer.boot_id = core.clock.boot_id();
   maintenance_timer =
       std::make_unique<workers::MaintenanceTimer>(*loop, *pool, *core.store, *maintenance, timer);
   publisher->on_activity([this](bool delayed) { maintenance_timer->request_round(delayed); });
@@ -187,16 +206,19 @@ void Gateway::Impl::add_maintenance() {
 // The issuer of SSH sessions and the process that runs machines both sign certificates.
 base::Status Gateway::Impl::open_authority() {
   if (!roles.api && !runs(schemas::Kind::kExec)) return {};
-  auto opened = machines::SshAuthority::open(settings.data_dir);
+  auto opened = machines::SshAuthority::open(settings.secrets_dir, settings.data_dir);
   if (!opened) return opened.error();
   authority = *std::move(opened);
-  return {};
+  return api::check_authority(*core.store, *authority);
 }
 
 base::Status Gateway::Impl::add_worker() {
-  auto opened = WorkerComponent::open(
-      settings, roles.kinds,
-      {{*core.store, *core.dispatch, *pool, core.clock, core.metrics}, *loop, authority, inference.get()});
+  auto opened = WorkerComponent::open(settings, roles.kinds,
+                                      {{*core.store, *core.dispatch, *pool, core.clock, core.metrics},
+                                       *loop,
+                                       authority,
+                                       inference.get(),
+                                       presence.get()});
   if (!opened) return opened.error();
   worker = *std::move(opened);
   publisher->on_cancel_request(worker->worker().on_cancel_request());
@@ -207,6 +229,7 @@ void Gateway::Impl::add_inference() {
   if (roles.api) speech = std::make_unique<SpeechComponent>(settings, core.metrics);
   inference = std::make_unique<InferenceComponent>(
       settings, *loop, *pool, core.metrics, speech ? speech->local() : millrace::inference::LocalSpeech());
+  if (presence) presence->on_model_processes([this](int processes) { inference->share_limits(processes); });
 }
 
 // A separate worker without machines in its file leaves the machines to the gateway that has them.
@@ -220,6 +243,7 @@ api::Options Gateway::Impl::api_options() const {
   if (worker && worker->executions_off()) {
     options.executions_off = "commands cannot run on this host; `millrace doctor` shows the reason";
   }
+  if (presence) options.api_processes = [this] { return presence->api_processes(); };
   options.public_url = settings.public_url;
   options.metrics_open = settings.metrics_open;
   options.hosts = settings.http_hosts;
@@ -298,6 +322,7 @@ void Gateway::Impl::stop() {
   if (server) server->stop();
   if (service) service->stop();
   if (worker) worker->stop_claiming(std::chrono::milliseconds(0));
+  if (presence) presence->leave();
   core.dispatch->stop(std::chrono::seconds(2));
   core.events->stop(std::chrono::seconds(1));
   worker.reset();
@@ -319,6 +344,7 @@ base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, 
   std::unique_ptr<Gateway> gateway(new Gateway(std::move(impl)));
   Impl& p = *gateway->impl_;
   if (base::Status opened = p.open_store(); !opened) return opened.error();
+  if (base::Status opened = p.add_presence(); !opened) return opened.error();
   if (base::Status opened = p.open_authority(); !opened) return opened.error();
   if (roles.api || p.runs(schemas::Kind::kChat) || p.runs(schemas::Kind::kOcr) || p.runs(schemas::Kind::kStt))
     p.add_inference();

@@ -1,5 +1,7 @@
 #include "app/components/inference_component.h"
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "ai/inference/mcp/client.h"
@@ -10,8 +12,18 @@
 namespace millrace::app {
 namespace {
 
-inference::RegistryPtr registry_of(const inference::ModelSettings& models) {
-  return std::make_shared<const inference::Registry>(models);
+template <class T>
+void keep_part(T& limit, int processes) {
+  if (limit > 0) limit = std::max<T>(1, limit / processes);
+}
+
+inference::RegistryPtr registry_of(inference::ModelSettings models, int processes) {
+  for (inference::ModelRow& row : models.models) {
+    keep_part(row.limits.concurrent, processes);
+    keep_part(row.limits.requests_per_minute, processes);
+    keep_part(row.limits.tokens_per_minute, processes);
+  }
+  return std::make_shared<const inference::Registry>(std::move(models));
 }
 
 inference::ChatOptions chat_options(const Settings& settings) {
@@ -37,8 +49,9 @@ struct InferenceComponent::Impl {
                 return std::make_unique<inference::McpClient>(dependencies, std::move(endpoint));
               },
               std::move(speech)},
-             registry_of(settings.models), chat_options(settings)),
-        model_lists({loop, client, pool}, settings.models, {.keep = settings.chat_model_list_age}) {}
+             registry_of(settings.models, 1), chat_options(settings)),
+        model_lists({loop, client, pool}, settings.models, {.keep = settings.chat_model_list_age}),
+        models(settings.models) {}
 
   net::Loop& loop;
   net::FetchGuard guard;
@@ -46,6 +59,9 @@ struct InferenceComponent::Impl {
   inference::McpCache mcp_cache;  // used on the loop's thread
   inference::Chat chat;
   inference::ModelLists model_lists;
+  std::mutex mutex;  // of the next two
+  inference::ModelSettings models;
+  int processes = 1;  // that share the limits of `models`
 };
 
 InferenceComponent::InferenceComponent(const Settings& settings, net::Loop& loop, base::Pool& pool,
@@ -60,8 +76,16 @@ net::Loop& InferenceComponent::loop() { return impl_->loop; }
 inference::ModelLists& InferenceComponent::model_lists() { return impl_->model_lists; }
 net::HttpClient& InferenceComponent::client() { return impl_->client; }
 void InferenceComponent::reload(const inference::ModelSettings& models) {
-  impl_->chat.reload(registry_of(models));
+  const std::lock_guard lock(impl_->mutex);
+  impl_->models = models;
+  impl_->chat.reload(registry_of(models, impl_->processes));
   impl_->model_lists.reload(models);
+}
+
+void InferenceComponent::share_limits(int processes) {
+  const std::lock_guard lock(impl_->mutex);
+  if (std::exchange(impl_->processes, processes) == processes) return;
+  impl_->chat.reload(registry_of(impl_->models, processes));
 }
 
 }  // namespace millrace::app

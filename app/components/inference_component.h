@@ -28,6 +28,9 @@ class InferenceComponent {
   net::HttpClient& client();
   // Replaces the models. Thread-safe. Requests in progress keep the previous ones.
   void reload(const inference::ModelSettings& models);
+  // The limits of models hold for so many processes together, so this one has that part of them, but at least
+  // 1. Thread-safe.
+  void share_limits(int processes);
 
  private:
   struct Impl;

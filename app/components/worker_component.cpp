@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "api/admission/keys.h"
@@ -23,6 +25,7 @@ constexpr int kMachineSlots = 4;                // concurrent machine operations
 workers::Worker::Options worker_options(const Settings& settings) {
   workers::Worker::Options options;
   options.data_dir = settings.data_dir;
+  options.host = settings.host_name;
   options.name = settings.worker_name;
   options.drain_grace = std::min<std::chrono::milliseconds>(options.drain_grace, settings.drain_timeout / 3);
   return options;
@@ -55,6 +58,7 @@ struct WorkerComponent::Impl {
   void add_chat();
   base::Status sit_down();
   base::Status add_machines();
+  base::Status place_machines();
   void take_over();
 };
 
@@ -108,6 +112,17 @@ base::Status WorkerComponent::Impl::sit_down() {
   return {};
 }
 
+base::Status WorkerComponent::Impl::place_machines() {
+  if (!dependencies.presence) return {};
+  dependencies.presence->set_runs_machines();
+  return storage::Processes(dependencies.worker.store)
+      .adopt_machines(settings.host_name, [this](const base::Uuid& machine) {
+        std::error_code unreadable;
+        return std::filesystem::exists(settings.data_dir + "/machines/" + schemas::machine_id(machine),
+                                       unreadable);
+      });
+}
+
 // If no kind of machine can be used, no command runs; everything else works.
 base::Status WorkerComponent::Impl::add_machines() {
   machines = MachineComponent::open(settings, {dependencies.worker.store, dependencies.loop,
@@ -120,6 +135,7 @@ base::Status WorkerComponent::Impl::add_machines() {
   }
   worker->add(Kind::kExec, slots(Kind::kExec), machines->make_exec_runner(secret_key));
   worker->add(Kind::kMachine, {kMachineSlots, kMachineSlots}, machines->make_machine_runner());
+  if (auto placed = place_machines(); !placed) return placed;
   if (!machines->findings().sandbox_off.empty()) return {};
   has_sandbox = true;
   return ensure_local_machine(dependencies.worker.store);
@@ -142,6 +158,11 @@ base::Result<std::unique_ptr<WorkerComponent>> WorkerComponent::open(const Setti
   auto made = workers::Worker::make(worker_options(settings), parts->dependencies.worker);
   if (!made) return made.error();
   parts->worker = *std::move(made);
+  if (parts->dependencies.presence) {
+    const base::Status is_free = storage::Processes(parts->dependencies.worker.store)
+                                     .check_worker_name(parts->worker->name(), settings.host_name);
+    if (!is_free) return is_free.error();
+  }
   std::unique_ptr<WorkerComponent> component(new WorkerComponent(std::move(parts)));
   for (const Kind kind : kinds) {
     if (const base::Status added = component->impl_->add(kind); !added) return added.error();

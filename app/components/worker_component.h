@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/components/inference_component.h"
+#include "app/components/presence.h"
 #include "app/config/settings.h"
 #include "machines/keys/ssh_authority.h"
 #include "platform/base/result.h"
@@ -22,6 +23,7 @@ class WorkerComponent {
     net::Loop& loop;
     std::shared_ptr<const machines::SshAuthority> authority;
     InferenceComponent* inference;  // set if the kinds contain kChat, kOcr or kStt, else null
+    Presence* presence;             // set if several hosts share the store, else null
   };
   // `kinds`: kExec implies kMachine. Blocks while it tests the sandboxes.
   static base::Result<std::unique_ptr<WorkerComponent>> open(const Settings& settings,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
@@ -19,6 +20,8 @@
 #include "app/config/speech_models_section.h"
 #include "app/config/voice_models_section.h"
 #include "platform/base/memory_size.h"
+#include "schemas/machines/machine.h"
+#include "workers/jobs/worker_lock.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 namespace millrace::app {
@@ -257,6 +260,17 @@ void compare(const base::Config& config, const Settings& s, std::vector<base::Co
     refuse("store.disk_free_min", "smaller than store.wal_max: running jobs need that space to end");
 }
 
+std::string host_name(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
+  if (!config.is_set("host.name")) return workers::host_name();
+  std::string name = config.text("host.name");
+  const bool is_plain = std::ranges::all_of(name, [](unsigned char c) {
+    return (std::isalnum(c) != 0 && c < 0x80) || c == '.' || c == '_' || c == '-';
+  });
+  if (name.empty() || name.size() > schemas::kHostNameMax || !is_plain)
+    mistakes.push_back({config.origin("host.name"), "host.name: must be 1 to 253 of A-Z a-z 0-9 . _ -"});
+  return name;
+}
+
 std::string store_url(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
   std::string url = config.text("store.url");
   if (!url.empty() && !url.starts_with("postgresql://") && !url.starts_with("postgres://"))
@@ -287,11 +301,13 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.kafka_partitions = static_cast<int>(config.integer("kafka.partitions"));
   s.kafka_message_timeout = config.duration("kafka.message_timeout");
   s.slots = parse_slots(config.list("slots"), mistakes, config.origin("slots"), s.stt_memory_bytes);
+  s.host_name = host_name(config, mistakes);
   s.worker_name = config.text("worker.name");
   s.fetch_allow_hosts = config.list("fetch.allow_hosts");
   s.log_format = log_format(config);
   s.log_level = level_named(config.text("log.level"));
   s.store_url = store_url(config, mistakes);
+  s.secrets_dir = config.is_set("secrets.dir") ? config.text("secrets.dir") : s.data_dir;
   s.wal_max_bytes = config.bytes("store.wal_max");
   s.disk_free_min_bytes = config.bytes("store.disk_free_min");
   s.store_queue_max = static_cast<int>(config.integer("store.queue_max"));

@@ -42,12 +42,14 @@ struct Settings {
   std::map<schemas::Kind, int> slots;
   // Slots beyond these for tenants that run no job of the kind (docs/adr/0044).
   int reserved_slots(schemas::Kind kind) const;
-  std::string worker_name;  // empty: <hostname>-<first free n>
+  std::string host_name;    // among the hosts of store.url; the system's by default
+  std::string worker_name;  // empty: <host>-<first free n>
   std::vector<std::string> fetch_allow_hosts;
   base::LogFormat log_format = base::LogFormat::kJson;
   base::LogLevel log_level = base::LogLevel::kInfo;
   std::string store_url;              // of PostgreSQL; empty: SQLite in data_dir
   std::optional<BlobSettings> blobs;  // in S3; empty: files in data_dir
+  std::string secrets_dir;            // of the pepper, secret.key and ca; data_dir by default
   std::int64_t wal_max_bytes = 0, disk_free_min_bytes = 0;
   int store_queue_max = 0;
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};

@@ -40,6 +40,9 @@ constexpr std::array kTable = {
                   .type = SettingType::kList,
                   .help = "Jobs that run at once: 4 for every kind, or ocr=2 for one (default: cores; stt: "
                           "also what memory allows; exec: 4; chat: 64)"},
+    base::Setting{
+        .path = "host.name",
+        .help = "Name of this host, another one on each host of a database (default: the system's)"},
     base::Setting{.path = "worker.name", .help = "Name of this worker (default: HOST-<first free n>)"},
     base::Setting{
         .path = "fetch.allow_hosts",
@@ -75,6 +78,8 @@ constexpr std::array kTable = {
                   .default_text = "512MiB",
                   .help = "Free disk below which new work gets 503",
                   .min = kMiB},
+    base::Setting{.path = "secrets.dir",
+                  .help = "Folder of the pepper, secret.key and ca, the same on all hosts (default: `data`)"},
     base::Setting{.path = "blobs.url",
                   .help =
                       "s3://BUCKET[/PREFIX] that holds documents and large results instead of a folder in "

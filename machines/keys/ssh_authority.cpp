@@ -91,26 +91,31 @@ SshKeyPair make_key_pair() {
 }
 
 struct SshAuthority::Keys {
-  std::string folder;
+  std::string list_folder;  // of the revocation list
   Ed25519Key user, host;
   std::string user_line, host_line;
 };
 
-base::Result<std::shared_ptr<const SshAuthority>> SshAuthority::open(const std::string& data_dir) {
-  const std::string folder = data_dir + "/ca";
+base::Result<std::shared_ptr<const SshAuthority>> SshAuthority::open(const std::string& secrets_dir,
+                                                                     std::string data_dir) {
+  if (data_dir.empty()) data_dir = secrets_dir;
+  const std::string folder = secrets_dir + "/ca";
+  std::string list_folder = data_dir + "/ca";
   if (auto made = make_authority_folder(folder); !made) return std::move(made.error());
+  if (auto made = make_authority_folder(list_folder); !made) return std::move(made.error());
   auto user = key_in_file(folder + "/user_ca", "millrace-user-ca");
   if (!user) return std::move(user.error());
   auto host = key_in_file(folder + "/host_ca", "millrace-host-ca");
   if (!host) return std::move(host.error());
-  if (auto given = give_to_owner(data_dir, folder); !given) return std::move(given.error());
+  if (auto given = give_to_owner(secrets_dir, folder); !given) return std::move(given.error());
   std::string user_line = user->public_key().line(), host_line = host->public_key().line();
   if (user_line == host_line) {
     return base::error(base::Code::kInternal,
                        folder + "/user_ca and host_ca are the same key: they must differ");
   }
-  return std::make_shared<const SshAuthority>(std::unique_ptr<const Keys>(
-      new Keys{folder, std::move(*user), std::move(*host), std::move(user_line), std::move(host_line)}));
+  return std::make_shared<const SshAuthority>(
+      std::unique_ptr<const Keys>(new Keys{std::move(list_folder), std::move(*user), std::move(*host),
+                                           std::move(user_line), std::move(host_line)}));
 }
 
 SshAuthority::SshAuthority(std::unique_ptr<const Keys> keys) : keys_(std::move(keys)) {}
@@ -134,9 +139,9 @@ std::string SshAuthority::revocation_list(std::vector<std::uint64_t> serials, st
 
 base::Status SshAuthority::write_revocation_list(std::vector<std::uint64_t> serials, std::uint64_t version,
                                                  base::WallTime now) const {
-  const std::string path = keys_->folder + "/revoked.krl";
+  const std::string path = keys_->list_folder + "/revoked.krl";
   const std::string list = revocation_list(std::move(serials), version, now);
-  const auto alone = FolderLock::wait(keys_->folder);
+  const auto alone = FolderLock::wait(keys_->list_folder);
   if (!alone) return alone.error();
   if (version_in(path).value_or(0) > version) return {};
   return replace_file(path, list, kListMode);

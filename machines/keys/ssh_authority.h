@@ -56,11 +56,13 @@ struct HostCertificate {
 };
 
 // The Ed25519 keys of the user CA and of the host CA. They are two different keys in
-// DATA/ca/{user_ca,host_ca} (0600, OpenSSH's format), each with a .pub file. Immutable, thread-safe.
+// SECRETS/ca/{user_ca,host_ca} (0600, OpenSSH's format), each with a .pub file. Immutable, thread-safe.
 class SshAuthority {
  public:
   // Creates missing keys. If two processes do so at once, both use the keys of the first. Blocks on the disk.
-  static base::Result<std::shared_ptr<const SshAuthority>> open(const std::string& data_dir);
+  // `data_dir` gets the revocation list; empty: `secrets_dir`.
+  static base::Result<std::shared_ptr<const SshAuthority>> open(const std::string& secrets_dir,
+                                                                std::string data_dir = {});
 
   const std::string& user_ca() const;  // "ssh-ed25519 AAAA…"
   const std::string& host_ca() const;

@@ -156,6 +156,7 @@ std::string machine_json(const Machine& machine, bool with_status, bool host_dis
       .member("desired_state", name(machine.desired))
       .member("phase", name(machine.phase))
       .member("created_at", base::rfc3339(machine.created_at));
+  if (machine.host && !machine.host->empty()) out.member("host", *machine.host);
   if (with_status) out.raw("status", status_json(machine, host_disk_low));
   return out.finish();
 }

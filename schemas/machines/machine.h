@@ -99,7 +99,10 @@ struct Machine {
   std::int64_t autosleep_seconds = 0;  // 0: never
   MachineState desired = MachineState::kRunning;
   MachinePhase phase = MachinePhase::kAccepted;
-  std::int64_t number = 0;  // of the machine on this host: its uid is 210000 + number
+  // Where it runs, if the gateway has several hosts; empty: any host. Absent: the only host, or not known
+  // yet.
+  std::optional<std::string> host{};
+  std::int64_t number = 0;  // of the machine on its host: its uid is 210000 + number
   std::int64_t revision = 1;
   MachineSettings settings;
   MachineFacts facts;
@@ -112,6 +115,7 @@ struct Machine {
 
 // Limits; every error about a limit names it.
 inline constexpr std::size_t kMachineNameMax = 63;
+inline constexpr std::size_t kHostNameMax = 253;
 inline constexpr double kVcpuMin = 0.1, kVcpuMax = 256;
 inline constexpr int kMemoryMibMin = 64, kMemoryMibMax = 1 << 20;
 inline constexpr int kStorageGibMin = 1, kStorageGibMax = 16'384;

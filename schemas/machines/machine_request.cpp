@@ -41,6 +41,13 @@ void read_vcpu(void* object, FieldReader& reader, const Json& value) {
   static_cast<MachineChange*>(object)->vcpu = vcpu;
 }
 
+void read_host(void* object, FieldReader& reader, const Json& value) {
+  const auto text = reader.text(value);
+  if (!text || text->empty() || text->size() > kHostNameMax)
+    return reader.problem("A host should be a name of 1 to 253 characters", "string_type", &value);
+  static_cast<MachineChange*>(object)->host = std::string(*text);
+}
+
 std::optional<std::int64_t> autosleep_of(const FieldReader& reader, const Json& value) {
   if (const auto text = reader.text(value)) {
     if (text->size() > std::size_t{kAutosleepTextMax}) return std::nullopt;
@@ -102,8 +109,15 @@ constexpr std::array kChange{
         .default_json = R"("never")",
         .schema = R"({"type":["string","integer","null"],"minimum":0,"maximum":31622400})",
         .custom = &read_autosleep},
+    Field{.name = "host",
+          .type = FieldType::kCustom,
+          .text = "Where a new machine runs, if the gateway has several hosts; default: the one with the "
+                  "fewest machines",
+          .schema = R"({"type":["string","null"],"minLength":1,"maxLength":253})",
+          .custom = &read_host},
 };
-static_assert(kMachineNameMax == 63 && kVcpuMin == 0.1 && kVcpuMax == 256 && kAutosleepMax == 31'622'400,
+static_assert(kMachineNameMax == 63 && kHostNameMax == 253 && kVcpuMin == 0.1 && kVcpuMax == 256 &&
+                  kAutosleepMax == 31'622'400,
               "the texts above name these");
 
 struct Reboot {
@@ -136,6 +150,7 @@ void apply(const MachineChange& change, Machine& machine) {
   if (change.memory_mib) machine.memory_mib = *change.memory_mib;
   if (change.storage_gib) machine.storage_gib = *change.storage_gib;
   if (change.autosleep_seconds) machine.autosleep_seconds = *change.autosleep_seconds;
+  if (change.host) machine.host = change.host;
 }
 
 std::span<const Field> machine_change_fields() { return kChange; }

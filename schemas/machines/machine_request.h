@@ -17,6 +17,7 @@ struct MachineChange {
   std::optional<int> memory_mib;
   std::optional<int> storage_gib;
   std::optional<std::int64_t> autosleep_seconds;  // field `autosleep`: a text or a number of seconds
+  std::optional<std::string> host;                // where it runs; only for a new machine
 };
 // `body`: see read_json; an empty body counts as {}. Errors: kBadRequest (JSON), kInvalidField with its
 // problems. Unknown fields are problems too.

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 8> kExcluded = {
-    "locks", "workers", "ssh", "engines", "backups", "machines", "lost+found", "missing-commits"};
+constexpr std::array<std::string_view, 9> kExcluded = {
+    "locks", "workers", "ssh", "engines", "backups", "machines", "lost+found", "missing-commits", "host-id"};
 
 base::Error copy_error(const std::string& path, const std::string& why) {
   return base::error(base::Code::kInternal, "backup: " + path + ": " + why);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/jobs/claim_order.h"
+#include "storage/jobs/host_queue.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/jobs/job_transitions.h"
 #include "storage/jobs/kind_pauses.h"
@@ -86,12 +87,14 @@ ClaimedJob claimed_job(const Tx& tx, const JobRow& row) {
 class Claim {
  public:
   Claim(Tx& tx, const Store::Options& options, const JobClaims::Request& request)
-      : tx_(tx), transitions_(tx, options), request_(request) {}
+      : tx_(tx), options_(options), transitions_(tx, options), request_(request) {}
 
   std::vector<ClaimedJob> run() {
     if (is_paused(tx_.db, request_.kind)) return {};
     if (request_.lanes && kind_rules(request_.kind).has_lanes) {
       take_from(LaneScheduler(tx_.db, request_.kind, *request_.lanes));
+    } else if (is_by_host()) {
+      take_from(HostQueueCursor(tx_.db, request_.kind, options_.host));
     } else {
       take_from(FairQueueCursor(tx_.db, request_.kind, CursorUse::kClaim));
     }
@@ -99,6 +102,11 @@ class Claim {
   }
 
  private:
+  bool is_by_host() const {
+    const KindRules rules = kind_rules(request_.kind);
+    return !options_.host.empty() && (rules.runs_on_machine || rules.internal);
+  }
+
   template <class Cursor>
   void take_from(Cursor cursor) {
     const int count = std::max(request_.count, 0);
@@ -139,6 +147,7 @@ class Claim {
   }
 
   Tx& tx_;
+  const Store::Options& options_;
   JobTransitions transitions_;
   const JobClaims::Request& request_;
   std::vector<ClaimedJob> claimed_;

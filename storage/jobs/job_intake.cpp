@@ -18,6 +18,7 @@
 #include "storage/machines/machine_rows.h"
 #include "storage/machines/waiting_executions.h"
 #include "storage/tenants/reservations.h"
+#include "storage/workers/processes.h"
 
 namespace millrace::storage {
 namespace {
@@ -104,6 +105,7 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   reserve_for_job(tx, row);
   const auto run_at = scheduled_time(row, tx.jumped);
   JobTransitions(tx, options).enqueue(std::move(row), s.traceparent);
+  place_job(tx.db, s.id.uuid, use->host);
   if (s.machine && !is_scheduled) use_machine(tx, options, {s.tenant, *s.machine, s.wake}, *use);
   audit_execution(tx, {s.tenant, s.actor}, "create", s.id);
   return Submitted{s.id, false, JobStatus::kQueued, run_at};

@@ -11,6 +11,7 @@
 #include "storage/machines/ssh_sessions.h"
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
+#include "storage/workers/processes.h"
 
 namespace millrace::storage {
 namespace {
@@ -60,7 +61,7 @@ std::optional<MachineRow> find_machine_row(Db& db, const base::Uuid& id) {
   auto s = db.prepare(R"(
       SELECT tenant, name, driver, source, vcpu, memory_mib, storage_gib, autosleep_seconds, desired,
           phase, number, revision, settings, limits, disk, ssh_host, ssh_port, ssh_owner, last_error,
-          created_at, changed_at, progressed_at, act, used_at, error_code
+          created_at, changed_at, progressed_at, act, used_at, error_code, host
       FROM machines
       WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
@@ -73,6 +74,7 @@ std::optional<MachineRow> find_machine_row(Db& db, const base::Uuid& id) {
   row.machine.settings = std::move(*settings);
   row.act = s.optional_uuid(22);
   row.used_at = s.integer(23);
+  row.machine.host = s.optional_text(25);
   if (!row.machine.last_error.empty()) row.error_code = base::code_named(s.text(24));
   return row;
 }
@@ -102,12 +104,12 @@ bool insert_machine(Tx& tx, MachineRow& row) {
   auto s = tx.db.prepare(R"(
       INSERT INTO machines (id, tenant, name, driver, vcpu, memory_mib, storage_gib,
           autosleep_seconds, desired, number, is_local, created_at, changed_at, source, phase,
-          settings, progressed_at, used_at, key_id)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?12, ?17, ?16)
+          settings, progressed_at, used_at, key_id, host)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?12, ?17, ?16, ?18)
       ON CONFLICT (id) DO NOTHING)"_sql);
   s.bind(m.id, m.tenant, m.name, m.driver, m.vcpu, m.memory_mib, m.storage_gib, m.autosleep_seconds,
          m.desired, m.number, m.source == schemas::MachineSource::kLocal, now, m.source, m.phase)
-      .bind(settings, null_if_empty(row.key_id), base::millis(tx.steady()))
+      .bind(settings, null_if_empty(row.key_id), base::millis(tx.steady()), m.host)
       .run();
   m.created_at = m.changed_at = m.progressed_at = base::wall_from(now);
   row.used_at = base::millis(tx.steady());
@@ -187,7 +189,9 @@ void insert_act(Tx& tx, const Store::Options& options, MachineRow& row, MachineA
   const std::string spec = schemas::to_json(schemas::ActSpec{row.machine.id, act});
   job.spec = insert_spec(tx.db, {.bytes = spec, .blob = std::nullopt, .traceparent = {}});
   row.act = job.id;
+  const base::Uuid inserted = job.id;
   JobTransitions(tx, options).enqueue(std::move(job), {});
+  place_job(tx.db, inserted, row.machine.host);
 }
 
 // True if a worker has to start the machine's sshd, and none is running.

@@ -12,6 +12,7 @@
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
 #include "storage/tenants/tenants.h"
+#include "storage/workers/processes.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -33,6 +34,7 @@ base::Result<CallReply> create_in(Tx& tx, const Store::Options& options, const C
     return name_in_use_error(m.name, *taken);
   if (auto refused = machine_quota_refusal(tx, {m.tenant, row.key_id}, m, nullptr))
     return std::move(*refused);
+  if (auto placed = place_machine(tx, options, row.machine); !placed) return placed.error();
   if (!insert_machine(tx, row)) {
     return base::error(base::Code::kInvalidState, "a machine with this id exists");
   }
@@ -57,6 +59,7 @@ base::Result<Machine> local_in(Tx& tx, const Store::Options& options, const Mach
     return *find_machine(tx.db, fresh.tenant, *other);
   }
   MachineRow row{.machine = fresh};
+  if (auto placed = place_machine(tx, options, row.machine); !placed) return placed.error();
   if (!insert_machine(tx, row))
     return base::error(base::Code::kInvalidState, "a machine with this id exists");
   begin_first_act(tx, options, row, act);
@@ -81,6 +84,9 @@ std::optional<base::Error> refusal(const Machine& machine, const schemas::Machin
   if (change.storage_gib && *change.storage_gib < machine.storage_gib) {
     return base::error(Code::kInvalidState,
                        "storage_gib only grows: it is " + std::to_string(machine.storage_gib) + " now");
+  }
+  if (change.host && change.host != machine.host) {
+    return base::error(Code::kInvalidField, "host: a machine stays on the host of its disk", "host");
   }
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include "storage/machines/machine_rows.h"
 #include "storage/machines/machines.h"
 #include "storage/sql.h"
+#include "storage/workers/processes.h"
 
 // Machines of the configuration file.
 namespace millrace::storage {
@@ -83,6 +84,8 @@ void make(Tx& tx, const Store::Options& options, const ConfiguredMachine& config
   MachineRow row{.machine = configured.machine};
   row.machine.source = MachineSource::kFile;
   row.machine.phase = schemas::MachinePhase::kAccepted;
+  if (auto placed = place_machine(tx, options, row.machine); !placed)
+    throw DbError{.message = placed.error().message};
   insert_machine(tx, row);
   begin_first_act(tx, options, row, configured.act);
   audit_machine(tx, row.machine, kGatewayActor, "machine.create");

@@ -32,14 +32,14 @@ std::vector<base::Uuid> waiting(Db& db, const base::Uuid& machine, int limit) {
 
 base::Result<MachineUse> check_machine(const Tx& tx, const std::string& tenant, const base::Uuid& id) {
   auto s = tx.db.prepare(R"(
-      SELECT desired, phase, autosleep_seconds > 0 AND used_at < ?3 FROM machines
+      SELECT desired, phase, autosleep_seconds > 0 AND used_at < ?3, host FROM machines
       WHERE id = ?1 AND tenant = ?2)"_sql);
   const bool there = s.bind(id, tenant, base::millis(tx.steady()) - kUseMs).step();
   const auto phase = there ? static_cast<MachinePhase>(s.integer(1)) : MachinePhase::kDestroyed;
   if (phase == MachinePhase::kDestroyed) return no_such_machine();
   const auto desired = static_cast<MachineState>(s.integer(0));
   if (desired == MachineState::kDestroyed) return being_destroyed();
-  return MachineUse{schemas::is_awake(desired, phase), s.integer(2) == 0};
+  return MachineUse{schemas::is_awake(desired, phase), s.integer(2) == 0, s.optional_text(3)};
 }
 
 void use_machine(Tx& tx, const Store::Options& options, const MachineCall& call, const MachineUse& use) {

@@ -15,6 +15,7 @@ inline constexpr int kSettledPerTransaction = 256;
 struct MachineUse {
   bool is_awake = false;
   bool use_recorded = false;  // its use is recorded already: autosleep is off, or counts from a moment ago
+  std::optional<std::string> host{};  // Machine::host
 };
 // kNotFound; kInvalidState: it is being destroyed.
 base::Result<MachineUse> check_machine(const Tx& tx, const std::string& tenant, const base::Uuid& id);

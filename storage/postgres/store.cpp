@@ -215,24 +215,6 @@ base::Result<int> create_postgres_schema(const std::string& url) {
   }
 }
 
-base::Result<PostgresInspection> inspect_postgres(const std::string& url) {
-  try {
-    PostgresDb db(url);
-    PostgresInspection found;
-    found.newest_schema = postgres_migrations().back().number;
-    found.schema = schema_version(db);
-    auto s = db.prepare(R"(
-        SELECT current_setting('server_version'),
-            current_setting('synchronous_standby_names') <> '')");
-    s.step();
-    found.server_version = s.text(0);
-    found.has_synchronous_standby = s.integer(1) != 0;
-    return found;
-  } catch (const DbError& e) {
-    return server_refused(e.message);
-  }
-}
-
 base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options, const base::Clock& clock,
                                                          StoreTime time) {
   auto dir = open_data_dir(options.data_dir);

@@ -22,15 +22,4 @@ base::Result<std::unique_ptr<Store>> open_postgres_store(Store::Options options,
 // Creates the schema, or brings it up to date; returns its version. The error says what to do.
 base::Result<int> create_postgres_schema(const std::string& url);
 
-struct PostgresInspection {
-  std::string server_version;
-  int schema = 0;  // 0: none yet
-  int newest_schema = 0;
-  bool has_synchronous_standby = false;
-};
-
-// Looks at a database without changing it. The error says what is wrong: it cannot be reached, or its server
-// could lose accepted jobs.
-base::Result<PostgresInspection> inspect_postgres(const std::string& url);
-
 }  // namespace millrace::storage

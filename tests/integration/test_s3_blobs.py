@@ -134,3 +134,22 @@ def test_a_worker_with_a_folder_of_its_own_cache_ends_a_job_after_the_server_is_
         print(worker.tail())
         worker.close()
         gateway.close()
+
+
+def test_jobs_that_wait_for_the_server_leave_the_slots_to_others(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags(), role="api").start()
+    worker = Worker(gateway.data, *s3.flags(), "--slots", "ocr=1")
+    try:
+        large = gateway.client.submit_ocr(long_document()).json()["id"]
+        shutil.rmtree(gateway.data / "blobs" / "cache")
+        s3.kill()
+        worker.start()
+        eventually(lambda: "s3_request_failed" in worker.log.read_text(), what="an attempt without the server")
+        small = gateway.client.submit_ocr(data_uri(tiny_pdf("a short letter"))).json()["id"]
+        assert gateway.client.wait_terminal(small, within_s=60)["status"] == "succeeded"
+        s3.start()
+        assert gateway.client.wait_terminal(large)["status"] == "succeeded"
+    finally:
+        print(worker.tail())
+        worker.close()
+        gateway.close()

@@ -84,6 +84,9 @@ namespace {
 
 // If the next round is this near, activity does not cause an earlier one.
 constexpr milliseconds kSoon{1'000};
+// While another host maintains the store, this one looks this often for its own dead workers and whether it
+// is its turn.
+constexpr milliseconds kOtherHostMaintains{1'000};
 
 // The most urgent nudge since the last round was scheduled.
 enum class Urgency { kNone, kActivity, kDelayed };
@@ -206,15 +209,17 @@ void MaintenanceTimer::State::round() {
 }
 
 void MaintenanceTimer::State::release_dead(std::vector<WorkerLock> dead) {
-  for (const WorkerLock& worker : dead) worker.kill_orphans(store.clock().boot_id());
+  for (const WorkerLock& worker : dead) worker.kill_orphans(options.boot_id);
   release(std::make_shared<std::vector<WorkerLock>>(std::move(dead)), 0);
 }
 
 // Releases the dead workers one after the other. Each lock is held until the worker's leases are released, so
 // no other process can claim under that name in the meantime.
 void MaintenanceTimer::State::release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at) {
-  if (at == dead->size())
+  if (at == dead->size()) {
+    if (options.host_maintains && !options.host_maintains()) return end(kOtherHostMaintains);
     return maintenance.tick([self = shared_from_this()](milliseconds next) { self->end(next); });
+  }
   const std::string name = (*dead)[at].name();
   moves.release_worker(name, jobs::kLossesMax,
                        [self = shared_from_this(), dead, at, name](const base::Result<int>& released) {

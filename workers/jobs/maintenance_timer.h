@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,16 +48,19 @@ class MaintenanceLeader {
   std::optional<base::BootTime> took_over_at_;  // the time that we wrote, while we replace a stalled leader
 };
 
-// Runs jobs::Maintenance in the process that MaintenanceLeader elects. Also releases the leases of workers
-// that died on this host, found by their lock files. Any process with an open store may have one; the
-// standbys only check periodically whether they have become the leader.
+// Runs jobs::Maintenance in the process that MaintenanceLeader elects, if its host maintains the store. Also
+// releases the leases of workers that died on this host, found by their lock files, on any host. Any process
+// with an open store may have one; the standbys only check periodically whether they have become the leader.
 class MaintenanceTimer {
  public:
   struct Options {
     std::string data_dir;
+    std::string boot_id;                              // of this host's kernel (base::Clock)
     std::chrono::milliseconds standby{500};           // a standby's interval between two leadership checks
     std::chrono::milliseconds standby_after{10'000};  // how late a round may be before a standby takes over
     std::chrono::milliseconds nudge_wait{50};         // delay after a nudge: a burst costs only one round
+    // Whether this host does the maintenance of a store that several hosts share. Empty: the store has one.
+    std::function<bool()> host_maintains{};
   };
 
   // `maintenance`, `store` and `pool` must outlive it. The caller owns the loop.

@@ -130,8 +130,10 @@ std::string host_name() {
   return name.front() ? name.data() : "worker";
 }
 
-base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std::string& name,
+base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const Name& wanted,
                                           const std::string& boot_id) {
+  const std::string& name = wanted.worker;
+  const std::string host = wanted.host.empty() ? host_name() : wanted.host;
   const std::string folder = folder_of(data_dir);
   if (auto made = make_folder(folder); !made) return made.error();
   if (!name.empty() && !is_name(name)) {
@@ -140,7 +142,7 @@ base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std
   }
   const int tries = name.empty() ? kNamesMax : kTries;
   for (int i = 0; i < tries; ++i) {
-    const std::string lock_name = name.empty() ? host_name() + "-" + std::to_string(i + 1) : name;
+    const std::string lock_name = name.empty() ? host + "-" + std::to_string(i + 1) : name;
     std::string path = folder;
     path.append("/").append(lock_name).append(kSuffix);
     auto lock = open(path, lock_name, true);
@@ -153,7 +155,7 @@ base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std
     if (!name.empty()) ::poll(nullptr, 0, kTryEveryMs);
   }
   return base::error(Code::kInvalidState,
-                     "the worker name " + (name.empty() ? host_name() + "-<n>" : name) +
+                     "the worker name " + (name.empty() ? host + "-<n>" : name) +
                          " is in use on this data directory: choose another (worker.name)");
 }
 

@@ -38,8 +38,12 @@ std::string host_name();  // "worker" if the host has none
 // block shortly: do not call them on the loop.
 class WorkerLock {
  public:
-  // If `name` is empty, takes a free name of the form `<hostname>-<n>`. kInvalidState: the name is in use.
-  static base::Result<WorkerLock> take(const std::string& data_dir, const std::string& name,
+  struct Name {
+    std::string worker;  // empty: a free name of the form `<host>-<n>`
+    std::string host{};  // empty: that of the system
+  };
+  // kInvalidState: the name is in use.
+  static base::Result<WorkerLock> take(const std::string& data_dir, const Name& name,
                                        const std::string& boot_id);
   // Takes and returns the locks of dead workers. The caller must release their leases, then call `remove`.
   static std::vector<WorkerLock> dead(const std::string& data_dir);

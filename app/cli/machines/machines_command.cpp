@@ -159,6 +159,7 @@ json body_of(const MachineArguments& arguments) {
   if (arguments.memory_mib) body["memory_mib"] = *arguments.memory_mib;
   if (arguments.storage_gib) body["storage_gib"] = *arguments.storage_gib;
   if (arguments.autosleep) body["autosleep"] = *arguments.autosleep;
+  if (arguments.host) body["host"] = *arguments.host;
   return body;
 }
 

@@ -35,6 +35,7 @@ struct MachineArguments {
   std::optional<double> vcpu;
   std::optional<int> memory_mib, storage_gib;
   std::optional<std::string> autosleep;
+  std::optional<std::string> host{};  // only of a new machine
 };
 
 // Whether a command waits until the machine reaches the requested state. If the machine fails or the time

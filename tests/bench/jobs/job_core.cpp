@@ -36,6 +36,7 @@ base::Result<std::unique_ptr<JobCore>> JobCore::open(Options options, Finished f
                                           core->clock_, jobs::Maintenance::Options{});
   workers::MaintenanceTimer::Options timer;
   timer.data_dir = core->options_.data_dir;
+  timer.boot_id = core->clock_.boot_id();
   core->maintenance_timer_ = std::make_unique<workers::MaintenanceTimer>(
       *core->loop_, *core->pool_, *core->store_, *core->maintenance_, timer);
   core->relay_->on_activity(

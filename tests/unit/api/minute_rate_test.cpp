@@ -36,6 +36,20 @@ TEST(MinuteRate, AMinutesWorthPassesAtOnceAndThenOneAtATime) {
   EXPECT_EQ(rate.take("a", 3, at(200'000))->remaining, 2);
 }
 
+TEST(MinuteRate, EachProcessGrantsItsPart) {
+  int processes = 3;
+  MinuteRate rate([&processes] { return processes; });
+  EXPECT_EQ(rate.look("a", 9, at(0))->remaining, 9);
+  for (int left : {6, 3, 0}) EXPECT_EQ(rate.take("a", 9, at(0))->remaining, left);
+  const auto fourth = rate.take("a", 9, at(0));
+  EXPECT_EQ(fourth->limit, 9);
+  EXPECT_EQ(fourth->retry_after, milliseconds(20'000));
+  EXPECT_EQ(rate.take("b", 2, at(0))->retry_after.count(), 0) << "at least one";
+  EXPECT_GT(rate.take("b", 2, at(0))->retry_after.count(), 0);
+  processes = 1;
+  EXPECT_EQ(rate.take("a", 9, at(60'000))->remaining, 8);
+}
+
 TEST(MinuteRate, EachOwnerHasItsOwn) {
   MinuteRate rate;
   EXPECT_EQ(rate.take("a", 1, at(0))->retry_after.count(), 0);

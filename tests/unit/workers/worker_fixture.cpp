@@ -74,6 +74,7 @@ void WorkerFixture::add_maintenance() {
                                                jobs::Maintenance::Options{});
   MaintenanceTimer::Options timer;
   timer.data_dir = dir.str();
+  timer.boot_id = clock->boot_id();
   maintenance_timer = std::make_unique<MaintenanceTimer>(maintenance_loop, pool, *store, *upkeep, timer);
   relay->on_activity([this](bool delayed) { maintenance_timer->request_round(delayed); });
 }

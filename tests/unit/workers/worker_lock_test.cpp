@@ -84,7 +84,7 @@ TEST(WorkerLock, AKilledWorkersJobRunsAgainLongBeforeItsLeaseIsOver) {
 
 TEST(WorkerLock, ALiveWorkersLockIsLeftAlone) {
   support::TempDir dir;
-  auto lock = WorkerLock::take(dir.str(), "alive", "boot-1");
+  auto lock = WorkerLock::take(dir.str(), {.worker = "alive"}, "boot-1");
   ASSERT_TRUE(lock);
   EXPECT_TRUE(WorkerLock::dead(dir.str()).empty());
   EXPECT_EQ(lock->name(), "alive");
@@ -92,7 +92,7 @@ TEST(WorkerLock, ALiveWorkersLockIsLeftAlone) {
 
 TEST(WorkerLock, ARemovedLockLeavesNoFile) {
   support::TempDir dir;
-  auto lock = WorkerLock::take(dir.str(), "done", "boot-1");
+  auto lock = WorkerLock::take(dir.str(), {.worker = "done"}, "boot-1");
   ASSERT_TRUE(lock);
   lock->remove();
   EXPECT_TRUE(WorkerLock::dead(dir.str()).empty());
@@ -101,8 +101,8 @@ TEST(WorkerLock, ARemovedLockLeavesNoFile) {
 
 TEST(WorkerLock, ANameThatIsNoFileNameIsRefused) {
   support::TempDir dir;
-  EXPECT_FALSE(WorkerLock::take(dir.str(), "../escape", "boot-1"));
-  EXPECT_FALSE(WorkerLock::take(dir.str(), ".hidden", "boot-1"));
+  EXPECT_FALSE(WorkerLock::take(dir.str(), {.worker = "../escape"}, "boot-1"));
+  EXPECT_FALSE(WorkerLock::take(dir.str(), {.worker = ".hidden"}, "boot-1"));
 }
 
 // Writes the lock file's line as that process would write it.
@@ -126,7 +126,7 @@ TEST(WorkerLock, OrphansAreKilledOnlyIfTheirIdentityMatches) {
   elsewhere.pid_namespace += 1;
   EXPECT_FALSE(elsewhere.kill_if_same("boot-1"));
   write_line(path, same);
-  auto lock = WorkerLock::take(dir.str(), "left", "boot-1");
+  auto lock = WorkerLock::take(dir.str(), {.worker = "left"}, "boot-1");
   ASSERT_TRUE(lock);
   EXPECT_TRUE(support::wait_until([&] { return leftover.was_killed(); }));
 }
@@ -138,7 +138,7 @@ TEST(WorkerLock, TheProcessesOfACopiedFolderAreLeftAlone) {
   OtherWorker original(dir.str() + "/unrelated.lock");
   write_line(path, ProcessIdentity::of(original.pid(), "boot-1"));
   std::filesystem::copy(dir.path() / "workers", copy.path() / "workers");
-  ASSERT_TRUE(WorkerLock::take(copy.str(), "left", "boot-1"));
+  ASSERT_TRUE(WorkerLock::take(copy.str(), {.worker = "left"}, "boot-1"));
   EXPECT_FALSE(original.was_killed());
 }
 

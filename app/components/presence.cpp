@@ -1,0 +1,127 @@
+#include "app/components/presence.h"
+
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "api/admission/keys.h"
+#include "platform/base/log.h"
+
+namespace millrace::app {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kReportEvery{2};
+constexpr std::chrono::seconds kLeaveMax{2};
+// The last process with this name may have been killed a moment ago.
+constexpr std::chrono::milliseconds kNameWaitMax = storage::kProcessTimeout + std::chrono::seconds(5);
+
+base::Result<base::Uuid> data_dir_id(const std::string& data_dir) {
+  const std::string path = data_dir + "/host-id";
+  const auto text = api::secret_file(path, [] {
+    return base::Uuid::make(
+               std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now()))
+        .str();
+  });
+  if (!text) return text.error();
+  const auto id = base::Uuid::parse(*text);
+  if (!id) return base::error(base::Code::kInternal, path + " contains no id; remove it");
+  return *id;
+}
+
+template <class T, class Start>
+base::Result<T> wait_for(Start start) {
+  auto promise = std::make_shared<std::promise<base::Result<T>>>();
+  auto future = promise->get_future();
+  start([promise](base::Result<T> result) { promise->set_value(std::move(result)); });
+  return future.get();
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Presence>> Presence::open(const Options& options, storage::Store& store,
+                                                       net::Loop& loop) {
+  const auto data_dir = data_dir_id(options.data_dir);
+  if (!data_dir) return data_dir.error();
+  auto state = std::make_shared<State>(store);
+  state->loop = &loop;
+  state->own = {.id = base::Uuid::make(store.clock().wall()),
+                .host = options.host,
+                .data_dir = *data_dir,
+                .version = MILLRACE_VERSION,
+                .serves_api = options.serves_api,
+                .calls_models = options.calls_models};
+  const auto begun = steady_clock::now();
+  while (true) {
+    const auto asked = steady_clock::now();
+    const auto found = wait_for<storage::Installation>(
+        [&](auto done) { storage::Processes(store).report(state->own, std::move(done)); });
+    if (found) {
+      state->take(*found, asked);
+      break;
+    }
+    const bool may_end = found.error().code == base::Code::kInvalidState;
+    if (!may_end || steady_clock::now() - begun > kNameWaitMax) return found.error();
+    base::log_warn("host_name_in_use", {{"host", options.host}, {"waits_for", "its last report to be old"}});
+    std::this_thread::sleep_for(kReportEvery);
+  }
+  loop.post([state] { state->report_again(); });
+  return std::unique_ptr<Presence>(new Presence(std::move(state)));
+}
+
+Presence::~Presence() { leave(); }
+
+void Presence::set_runs_machines() { state_->runs_machines = true; }
+
+bool Presence::maintains() const { return steady_clock::now() < state_->maintains_until.load(); }
+
+void Presence::on_model_processes(std::function<void(int)> changed) {
+  const std::lock_guard lock(state_->mutex);
+  changed(state_->model_processes);
+  state_->model_processes_changed = std::move(changed);
+}
+
+void Presence::leave() {
+  if (state_->stopped.exchange(true)) return;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->model_processes_changed = {};
+  }
+  auto left = std::make_shared<std::promise<void>>();
+  auto done = left->get_future();
+  storage::Processes(state_->store).leave(state_->own.id, [left](const base::Result<bool>&) {
+    left->set_value();
+  });
+  done.wait_for(kLeaveMax);
+}
+
+void Presence::State::take(const storage::Installation& found, steady_clock::time_point asked) {
+  api_processes = found.api_processes;
+  maintains_until = found.maintains ? asked + storage::kMaintenanceLease : steady_clock::time_point();
+  const std::lock_guard lock(mutex);
+  if (std::exchange(model_processes, found.model_processes) == found.model_processes) return;
+  if (model_processes_changed) model_processes_changed(model_processes);
+}
+
+void Presence::State::report_again() {
+  if (stopped) return;
+  timer = loop->after(kReportEvery, [self = shared_from_this()] { self->report(); });
+}
+
+// While the store does not answer, the last report counts until it is too old.
+void Presence::State::report() {
+  if (stopped) return;
+  own.runs_machines = runs_machines;
+  storage::Processes(store).report(own, [self = shared_from_this(), asked = steady_clock::now()](
+                                            const base::Result<storage::Installation>& found) {
+    if (found) {
+      self->take(*found, asked);
+    } else if (found.error().code == base::Code::kInvalidState) {
+      base::log_error("host_name_in_use", {{"error", found.error().message}});
+    }
+    if (!self->stopped) self->loop->post([self] { self->report_again(); });
+  });
+}
+
+}  // namespace millrace::app

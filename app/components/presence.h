@@ -1,0 +1,70 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "platform/base/ids.h"
+#include "platform/base/result.h"
+#include "platform/net/loop.h"
+#include "storage/store.h"
+#include "storage/workers/processes.h"
+
+namespace millrace::app {
+
+// Reports this process to the others of a store that several hosts share, every two seconds
+// (storage::Processes). Without store.url there is none: one process per host does what lock files grant.
+class Presence {
+ public:
+  struct Options {
+    std::string data_dir;
+    std::string host;
+    bool serves_api = false, calls_models = false;
+  };
+
+  // Makes the first report. If another data directory uses the host's name, waits until it has been silent
+  // for storage::kProcessTimeout. kInvalidState: it is still alive. Blocks. All must outlive this object.
+  static base::Result<std::unique_ptr<Presence>> open(const Options& options, storage::Store& store,
+                                                      net::Loop& loop);
+  ~Presence();
+  Presence(const Presence&) = delete;
+  Presence& operator=(const Presence&) = delete;
+
+  // This process runs the machines of its host from now on. Any thread.
+  void set_runs_machines();
+  // This host does the maintenance of the store, by a report that is not too old. Any thread.
+  bool maintains() const;
+  // Processes that serve the API, which share its limits; at least 1. Any thread.
+  int api_processes() const { return state_->api_processes; }
+  // `changed` gets the number of processes that call models, now and after each change, until `leave`. On the
+  // completion thread; it must not block.
+  void on_model_processes(std::function<void(int)> changed);
+  // Removes the rows of this process. Blocks. Idempotent.
+  void leave();
+
+ private:
+  struct State : std::enable_shared_from_this<State> {
+    explicit State(storage::Store& data) : store(data) {}
+    storage::Store& store;
+    storage::Process own;
+    std::atomic<bool> runs_machines{false}, stopped{false};
+    std::atomic<int> api_processes{1};
+    std::mutex mutex;  // of the next two
+    int model_processes = 1;
+    std::function<void(int)> model_processes_changed;
+    std::atomic<std::chrono::steady_clock::time_point> maintains_until{};
+    net::Loop* loop = nullptr;
+    net::Loop::Timer timer;  // loop thread only
+
+    void take(const storage::Installation& found, std::chrono::steady_clock::time_point asked);
+    void report();
+    void report_again();
+  };
+  explicit Presence(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,35 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "platform/base/result.h"
+
+namespace millrace::storage {
+
+struct PostgresInspection {
+  std::string server_version;
+  int schema = 0;  // 0: none yet
+  int newest_schema = 0;
+  bool has_synchronous_standby = false;
+  std::chrono::milliseconds server_ahead{0};  // the server's clock less this host's
+  // The age of the oldest snapshot that any session holds, as far as this role may see it: dead rows that are
+  // younger are kept.
+  std::chrono::seconds oldest_snapshot{0};
+  // The rest only if `schema` is the newest.
+  std::map<std::string, std::string> secret_checks;  // storage/admin/secret_checks.h
+  bool has_keys = false;
+  struct Host {
+    std::string name;
+    std::chrono::milliseconds silent{0};  // since its last report
+  };
+  std::vector<Host> hosts;
+};
+
+// Looks at a database without changing it. The error says what is wrong: it cannot be reached, or its server
+// could lose accepted jobs.
+base::Result<PostgresInspection> inspect_postgres(const std::string& url);
+
+}  // namespace millrace::storage

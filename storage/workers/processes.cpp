@@ -1,0 +1,251 @@
+#include "storage/workers/processes.h"
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "schemas/machines/machine.h"
+#include "storage/db/db.h"
+#include "storage/jobs/maintenance_steps.h"
+#include "storage/sql.h"
+#include "storage/writer/readers.h"
+#include "storage/writer/writer.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr std::size_t kReportBytes = 512;
+constexpr std::chrono::hours kForgottenAfter{24};
+constexpr const char* kMaintenance = "maintenance";
+
+std::int64_t alive_since(const Tx& tx) { return base::millis(tx.boot - kProcessTimeout); }
+
+bool is_name_taken(const Tx& tx, const Process& own) {
+  auto s = tx.db.prepare(R"(
+      SELECT 1 FROM processes
+      WHERE host = ?1 AND data_dir <> ?2 AND seen_boot > ?3 LIMIT 1)"_sql);
+  return s.bind(own.host, own.data_dir, alive_since(tx)).step();
+}
+
+void write_process(const Tx& tx, const Process& own) {
+  tx.db
+      .prepare(R"(
+          INSERT INTO processes (id, host, data_dir, version, serves_api, calls_models, runs_machines,
+              started_at, seen_boot)
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+          ON CONFLICT (id) DO UPDATE SET runs_machines = excluded.runs_machines,
+              seen_boot = excluded.seen_boot)"_sql)
+      .bind(own.id, own.host, own.data_dir, own.version, own.serves_api, own.calls_models, own.runs_machines,
+            base::millis(tx.now), base::millis(tx.boot))
+      .run();
+}
+
+bool take_lease(const Tx& tx, const std::string& host) {
+  auto s = tx.db.prepare(R"(
+      INSERT INTO leases (name, host, until) VALUES (?1, ?2, ?3)
+      ON CONFLICT (name) DO UPDATE SET host = excluded.host, until = excluded.until
+      WHERE leases.host = excluded.host OR leases.until <= ?4)"_sql);
+  s.bind(kMaintenance, host, base::millis(tx.boot + kMaintenanceLease), base::millis(tx.boot)).run();
+  return s.changes() == 1;
+}
+
+// On many hosts this is a seek among a few rows; each process calls it, since any host may be gone.
+void remove_forgotten(const Tx& tx) {
+  const std::int64_t before = base::millis(tx.boot - kForgottenAfter);
+  tx.db.prepare("DELETE FROM processes WHERE seen_boot < ?1").bind(before).run();
+  tx.db.prepare("DELETE FROM worker_slots WHERE worker IN (SELECT name FROM workers WHERE seen_boot < ?1)")
+      .bind(before)
+      .run();
+  tx.db.prepare("DELETE FROM workers WHERE seen_boot < ?1").bind(before).run();
+}
+
+void place_at(Db& db, const base::Uuid& machine, const std::string& host) {
+  db.prepare("UPDATE machines SET host = ?2 WHERE id = ?1 AND host IS NULL").bind(machine, host).run();
+  const std::string lane = schemas::machine_id(machine);
+  db.prepare(R"(
+      UPDATE jobs SET host = ?2
+      WHERE lane_key = ?1 AND status < {first_terminal} AND lane_key IS NOT NULL)"_sql)
+      .bind(lane, host)
+      .run();
+}
+
+// Machines that were created while no host ran machines.
+void place_new_machines(const Tx& tx, const std::string& host) {
+  std::vector<base::Uuid> unplaced;
+  {
+    auto s = tx.db.prepare("SELECT id FROM machines WHERE host IS NULL AND phase = {phase_accepted}"_sql);
+    unplaced = ids(s);
+  }
+  for (const base::Uuid& machine : unplaced) place_at(tx.db, machine, host);
+}
+
+base::Result<Installation> report_in(Tx& tx, const Process& own) {
+  if (is_name_taken(tx, own)) {
+    return base::error(base::Code::kInvalidState,
+                       "the host name \"" + own.host +
+                           "\" is used by another data directory on the same database; set host.name");
+  }
+  remove_forgotten(tx);
+  write_process(tx, own);
+  if (own.runs_machines) place_new_machines(tx, own.host);
+  Installation found;
+  auto s = tx.db.prepare(
+      "SELECT coalesce(sum(serves_api), 0), coalesce(sum(calls_models), 0) FROM processes "
+      "WHERE seen_boot > ?1");
+  s.bind(alive_since(tx)).step();
+  found.api_processes = std::max(1, static_cast<int>(s.integer(0)));
+  found.model_processes = std::max(1, static_cast<int>(s.integer(1)));
+  found.maintains = take_lease(tx, own.host);
+  return found;
+}
+
+base::Result<bool> leave_in(Tx& tx, const base::Uuid& id) {
+  tx.db
+      .prepare(R"(
+          DELETE FROM leases WHERE name = ?2
+              AND host = (SELECT host FROM processes WHERE id = ?1)
+              AND NOT EXISTS (SELECT 1 FROM processes AS own JOIN processes AS other
+                  ON other.host = own.host AND other.id <> own.id AND other.seen_boot > ?3
+                  WHERE own.id = ?1))"_sql)
+      .bind(id, kMaintenance, alive_since(tx))
+      .run();
+  tx.db.prepare("DELETE FROM processes WHERE id = ?1").bind(id).run();
+  return true;
+}
+
+ProcessView process_at(const Statement& row) {
+  ProcessView view;
+  view.process = {.id = row.uuid(0),
+                  .host = row.text(1),
+                  .data_dir = row.uuid(2),
+                  .version = row.text(3),
+                  .serves_api = row.integer(4) != 0,
+                  .calls_models = row.integer(5) != 0,
+                  .runs_machines = row.integer(6) != 0};
+  view.started_at = base::wall_from(row.integer(7));
+  view.machines = static_cast<int>(row.integer(9));
+  view.maintains = row.integer(10) != 0;
+  return view;
+}
+
+// The hosts that run machines now, the emptiest first.
+std::vector<std::string> machine_hosts(const Tx& tx) {
+  auto s = tx.db.prepare(R"(
+      SELECT p.host, (SELECT count(*) FROM machines AS m
+          WHERE m.host = p.host AND m.phase <> {phase_destroyed}) AS placed
+      FROM processes AS p WHERE p.runs_machines = 1 AND p.seen_boot > ?1
+      GROUP BY p.host ORDER BY placed, p.host)"_sql);
+  s.bind(alive_since(tx));
+  std::vector<std::string> hosts;
+  while (s.step()) hosts.push_back(s.text(0));
+  return hosts;
+}
+
+base::Error not_a_host(const std::string& wanted, const std::vector<std::string>& hosts) {
+  std::string known;
+  for (const std::string& host : hosts) known += (known.empty() ? "" : ", ") + host;
+  return base::error(base::Code::kInvalidField,
+                     "host: \"" + wanted + "\" runs no machines now; " +
+                         (known.empty() ? "no host does" : "hosts that do: " + known),
+                     "host");
+}
+
+}  // namespace
+
+void Processes::report(Process own, Callback<Installation> done) {
+  submit_write<Installation>(
+      store_.writer(), Writer::Priority::kInteractive, kReportBytes,
+      [own = std::move(own)](Tx& tx) { return report_in(tx, own); }, std::move(done));
+}
+
+void Processes::leave(base::Uuid id, Callback<bool> done) {
+  submit_write<bool>(
+      store_.writer(), Writer::Priority::kInteractive, kReportBytes,
+      [id](Tx& tx) { return leave_in(tx, id); }, std::move(done));
+}
+
+base::Status Processes::adopt_machines(const std::string& host,
+                                       const std::function<bool(const base::Uuid&)>& has_disk) {
+  auto found = read(store_.readers(), [](Db& db) {
+    auto s = db.prepare(
+        "SELECT id FROM machines WHERE host IS NULL AND phase NOT IN ({phase_accepted}, {phase_destroyed})"_sql);
+    return ids(s);
+  });
+  if (!found) return found.error();
+  std::erase_if(*found, [&](const base::Uuid& machine) { return !has_disk(machine); });
+  if (found->empty()) return {};
+  auto promise = std::make_shared<std::promise<base::Status>>();
+  auto done = promise->get_future();
+  store_.writer().submit(
+      Writer::Priority::kInteractive, kReportBytes,
+      [&found, &host](Tx& tx) -> base::Status {
+        for (const base::Uuid& machine : *found) place_at(tx.db, machine, host);
+        return {};
+      },
+      [promise](const base::Status& status) { promise->set_value(status); });
+  return done.get();
+}
+
+base::Status Processes::check_worker_name(const std::string& worker, const std::string& host) {
+  const std::int64_t alive_since = base::millis(store_.clock().boot() - kProcessTimeout);
+  std::optional<std::string> other;
+  const base::Status read = store_.readers().read([&](Db& db) {
+    auto s = db.prepare("SELECT host FROM workers WHERE name = ?1 AND host <> ?2 AND seen_boot > ?3");
+    if (s.bind(worker, host, alive_since).step()) other = s.text(0);
+  });
+  if (!read) return read;
+  if (!other) return {};
+  return base::error(base::Code::kInvalidState, "the worker name " + worker + " is used on the host " +
+                                                    *other + ": choose another (worker.name)");
+}
+
+base::Result<std::vector<ProcessView>> Processes::list() {
+  const base::BootTime boot = store_.clock().boot();
+  const base::WallTime now = store_.clock().wall();
+  return read(store_.readers(), [&](Db& db) {
+    auto s = db.prepare(R"(
+        SELECT id, host, data_dir, version, serves_api, calls_models, runs_machines, started_at, seen_boot,
+            (SELECT count(*) FROM machines AS m
+                WHERE m.host = processes.host AND m.phase <> {phase_destroyed}),
+            (SELECT count(*) FROM leases AS l
+                WHERE l.name = ?1 AND l.host = processes.host AND l.until > ?2)
+        FROM processes ORDER BY host, started_at, id)"_sql);
+    s.bind(kMaintenance, base::millis(boot));
+    std::vector<ProcessView> all;
+    while (s.step()) {
+      ProcessView view = process_at(s);
+      const auto silent = boot - base::boot_from(s.integer(8));
+      view.seen_at = now - silent;
+      view.is_alive = silent < kProcessTimeout;
+      all.push_back(std::move(view));
+    }
+    return all;
+  });
+}
+
+base::Status place_machine(Tx& tx, const Store::Options& options, schemas::Machine& machine) {
+  const std::string wanted = machine.host.value_or("");
+  if (options.host.empty()) {
+    if (wanted.empty()) return {};
+    return base::error(base::Code::kInvalidField,
+                       "host: this gateway has one host; several need store.url (docs/cluster.md)", "host");
+  }
+  if (machine.driver == schemas::MachineDriver::kSsh) {
+    machine.host = "";
+    return {};
+  }
+  const std::vector<std::string> hosts = machine_hosts(tx);
+  if (wanted.empty()) {
+    if (!hosts.empty()) machine.host = hosts.front();
+    return {};
+  }
+  if (std::find(hosts.begin(), hosts.end(), wanted) == hosts.end()) return not_a_host(wanted, hosts);
+  return {};
+}
+
+void place_job(Db& db, const base::Uuid& job, const std::optional<std::string>& host) {
+  if (host) db.prepare("UPDATE jobs SET host = ?2 WHERE id = ?1").bind(job, *host).run();
+}
+
+}  // namespace millrace::storage

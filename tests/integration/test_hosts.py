@@ -1,0 +1,153 @@
+"""Two hosts that share a database: machines, limits, secrets and names. Both run on this computer, with other names."""
+
+import shutil
+import subprocess
+import uuid
+
+import pytest
+from millrace import BUILD, Client, Gateway, Worker, admin_key, eventually
+from postgres import Postgres
+from s3 import S3
+from sandboxed import reachable_folder, run, skip_without_commands
+
+
+class Hosts:
+    """Hosts by name, with a schema of the database and with secrets that all of them have."""
+
+    def __init__(self, folder, store_url, s3):
+        self.folder, self.store_url, self.s3, self.gateways = folder, store_url, s3, {}
+
+    def flags(self, name, secrets="secrets"):
+        own = ["--host.name", name, "--secrets.dir", self.folder / secrets]
+        return ["--store.url", self.store_url, *own, *self.s3.flags()]
+
+    def start(self, name, *flags, role="serve"):
+        gateway = Gateway(self.folder / name, *self.flags(name), *flags, role=role)
+        self.gateways[name] = gateway
+        super(Gateway, gateway).start()
+        gateway.client = Client(gateway.url, admin_key(self.folder / "alpha"))
+        return gateway
+
+    def close(self):
+        for gateway in self.gateways.values():
+            print(gateway.tail())
+            gateway.close()
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    postgres, s3 = Postgres(), S3(tmp_path_factory.mktemp("s3"))
+    try:
+        postgres.start()
+        s3.start()
+        yield postgres, s3
+    finally:
+        postgres.close()
+        s3.kill()
+
+
+@pytest.fixture
+def hosts(servers):
+    postgres, s3 = servers
+    schema = f"s{uuid.uuid4().hex}"
+    postgres.query(f"CREATE SCHEMA {schema}")
+    with reachable_folder() as folder:
+        hosts = Hosts(folder, f"{postgres.url}?options=-csearch_path%3D{schema}", s3)
+        yield hosts
+        hosts.close()
+
+
+def names(client):
+    return {host["name"]: host for host in client.get("/v1/admin/hosts").json()["items"]}
+
+
+def wait_for_machines(client, count):
+    def on_all():
+        found = names(client)
+        return len(found) == count and all("machines" in host["processes"][0]["roles"] for host in found.values()) and found
+
+    return eventually(on_all, what=f"{count} hosts run machines")
+
+
+def test_a_machine_runs_where_it_was_placed_whichever_host_is_asked(hosts):
+    alpha, beta = hosts.start("alpha"), hosts.start("beta")
+    skip_without_commands(alpha)
+    assert wait_for_machines(alpha.client, 2).keys() == {"alpha", "beta"}
+    machine = alpha.client.post("/v1/machines", {"host": "beta"}).json()
+    assert machine["host"] == "beta", machine
+    execution, output = run(alpha.client, ["sh", "-c", "echo $MILLRACE_MACHINE_ID >kept; cat kept"], machine=machine["machine_id"])
+    assert execution["status"] == "succeeded" and output["stdout"].strip() == machine["machine_id"]
+    assert (hosts.folder / "beta" / "machines" / machine["machine_id"]).exists()
+    assert not (hosts.folder / "alpha" / "machines" / machine["machine_id"]).exists()
+    execution, output = run(beta.client, ["cat", "kept"], machine=machine["machine_id"])
+    assert output["stdout"].strip() == machine["machine_id"]
+
+
+def test_an_unknown_host_is_refused_with_the_names_of_the_others(hosts):
+    alpha = hosts.start("alpha")
+    skip_without_commands(alpha)
+    wait_for_machines(alpha.client, 1)
+    reply = alpha.client.post("/v1/machines", {"host": "gamma"})
+    assert reply.status == 422 and reply.json()["error"]["param"] == "host", reply.body
+    assert "alpha" in reply.json()["error"]["message"]
+
+
+def test_each_of_two_api_processes_grants_half_of_a_limit(hosts):
+    alpha, beta = hosts.start("alpha"), hosts.start("beta")
+    key = alpha.client.post("/v1/admin/keys", {"name": "few", "scopes": ["jobs:read"], "limits": {"requests_per_minute": 8}}).json()
+    eventually(lambda: len(names(alpha.client)) == 2, what="both hosts report")
+    seen = []
+    for gateway in (alpha, beta):
+        client = Client(gateway.url, key["key"])
+        eventually(lambda: client.get("/v1/jobs").status == 200, what="the key is known")
+        statuses = [client.get("/v1/jobs").status for _ in range(8)]
+        seen.append(1 + statuses.count(200))
+    assert all(count <= 5 for count in seen), seen
+
+
+def test_a_host_with_other_secrets_is_refused(hosts):
+    hosts.start("alpha")
+    command = [BUILD / "millrace", "serve", "--data", hosts.folder / "beta", "--listen", "127.0.0.1:0"]
+    refused = subprocess.run(
+        [*command, *hosts.flags("beta", "other-secrets")], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert refused.returncode != 0 and "other-secrets" in refused.stderr, refused.stderr
+
+
+def test_the_name_of_a_living_host_or_worker_is_refused(hosts):
+    hosts.start("alpha")
+    command = [BUILD / "millrace", "worker", "--kinds", "ocr", "--data", hosts.folder / "beta"]
+    same_host = subprocess.Popen([*command, *hosts.flags("alpha")], stderr=subprocess.PIPE, text=True)
+    worker = Worker(hosts.folder / "beta", *hosts.flags("beta"), name="one").start()
+    try:
+        eventually(lambda: hosts.gateways["alpha"].client.get("/v1/admin/workers").json()["items"], what="workers report")
+        in_use = subprocess.run(
+            [*command[:-1], hosts.folder / "gamma", *hosts.flags("gamma"), "--worker.name", "one"],
+            capture_output=True, text=True, timeout=60, check=False,
+        )
+        assert in_use.returncode != 0 and "worker.name" in in_use.stderr, in_use.stderr
+        _, errors = same_host.communicate(timeout=60)
+        assert same_host.returncode != 0 and "host.name" in errors, errors
+    finally:
+        same_host.kill()
+        worker.close()
+
+
+def test_the_maintenance_moves_to_another_host_within_ten_seconds(hosts):
+    alpha, beta = hosts.start("alpha"), hosts.start("beta", role="api")
+    assert eventually(lambda: names(beta.client).get("alpha", {}).get("maintains"), what="alpha maintains the store")
+    alpha.kill()
+    eventually(lambda: names(beta.client)["beta"]["maintains"], within_s=12, what="beta maintains the store")
+
+
+def test_doctor_lists_the_hosts_and_finds_wrong_secrets(hosts):
+    hosts.start("alpha")
+    hosts.start("beta", role="api")
+    command = [BUILD / "millrace", "doctor", "--data", hosts.folder / "alpha"]
+    told = subprocess.run([*command, *hosts.flags("alpha")], capture_output=True, text=True, timeout=120, check=False).stdout
+    assert "alpha, beta; this one is alpha" in told, told
+    wrong = hosts.folder / "wrong"
+    shutil.copytree(hosts.folder / "secrets", wrong)
+    (wrong / "pepper").write_text("0" * 64 + "\n")
+    told = subprocess.run([*command, *hosts.flags("alpha", "wrong")], capture_output=True, text=True, timeout=120, check=False).stdout
+    assert "wrong/pepper is not the file that this store has been used with" in told, told
