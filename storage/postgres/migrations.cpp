@@ -3,6 +3,7 @@
 #include <string>
 
 #include "platform/base/log.h"
+#include "storage/workers/processes.h"
 
 namespace millrace::storage {
 
@@ -26,11 +27,29 @@ base::Error refused(std::string why) {
   return base::error(base::Code::kInternal, "store.url: " + std::move(why));
 }
 
+// The first schema in which processes report themselves.
+constexpr int kProcessesSchema = 29;
+
+// A living process, which works on the present schema. Empty: there is none.
+std::string living_process(Db& db) {
+  auto s = db.prepare(R"(
+      SELECT host, version FROM processes
+      WHERE seen_boot > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ?1 LIMIT 1)");
+  s.bind(kProcessTimeout.count());
+  return s.step() ? s.text(0) + " (version " + s.text(1) + ")" : std::string();
+}
+
 base::Status apply(PostgresDb& db, std::span<const Migration> steps) {
   const int found = schema_version(db);
   if (found > steps.back().number)
     return refused("the schema has version " + std::to_string(found) + ", this millrace knows version " +
                    std::to_string(steps.back().number) + "; use a newer millrace");
+  if (found >= kProcessesSchema && found < steps.back().number) {
+    if (const std::string other = living_process(db); !other.empty())
+      return refused("the schema must change from version " + std::to_string(found) + " to " +
+                     std::to_string(steps.back().number) + ", but a process of the older one runs on " +
+                     other + "; stop all of them first, or wait 20 s after one was killed");
+  }
   if (found == 0) {
     if (const std::string other = other_tables(db); !other.empty())
       return refused("the schema has a table of another program (" + other +

@@ -6,9 +6,12 @@
 
 #include "platform/base/clock.h"
 #include "storage/postgres/database.h"
+#include "storage/postgres/migrations.h"
 #include "storage/sqlite/database.h"
+#include "storage/workers/processes.h"
 #include "tests/contract/postgres_server.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/storage/job_store.h"
 
 // The schemas of both engines are the same: a migration of one needs the same one of the other.
 namespace millrace::storage::testing {
@@ -65,6 +68,37 @@ TEST(StoreSchema, BothEnginesHaveTheSameTablesColumnsAndIndexes) {
                 WHERE i.relnamespace = current_schema()::regnamespace
                     AND NOT EXISTS (SELECT 1 FROM pg_constraint AS c WHERE c.conindid = i.oid))"),
             rows(sqlite, "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"));
+}
+
+// The next version of the schema, as a newer program has it.
+Migration next_step() {
+  return {postgres_migrations().back().number + 1, "next", "CREATE TABLE next (id bigint PRIMARY KEY)"};
+}
+
+TEST(StoreSchema, ANewerProgramChangesItOnlyWhenNoProcessOfTheOlderOneLives) {
+  const support::TempDir dir;
+  const base::SystemClock clock;
+  Store::Options options;
+  options.data_dir = dir.str() + "/data";
+  options.disk_free_min_bytes = 0;
+  options.url = schema_url(options.data_dir);
+  auto store = Store::open(options, clock);
+  ASSERT_TRUE(store);
+  const Process own{.id = base::Uuid::make(clock.wall()), .host = "alpha", .version = "1.2.3"};
+  ASSERT_TRUE(
+      await<Installation>([&](auto done) { Processes(**store).report(own, std::move(done)); }).has_value());
+  std::vector<Migration> steps(postgres_migrations().begin(), postgres_migrations().end());
+  steps.push_back(next_step());
+  PostgresDb newer(schema_url(options.data_dir));
+  const base::Status refused = migrate_postgres(newer, steps);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("alpha (version 1.2.3)"), std::string::npos)
+      << refused.error().message;
+  ASSERT_TRUE(await<bool>([&](auto done) { Processes(**store).leave(own.id, std::move(done)); }).has_value());
+  EXPECT_TRUE(migrate_postgres(newer, steps));
+  EXPECT_EQ(schema_version(newer), steps.back().number);
+  (*store)->close();
+  EXPECT_FALSE(Store::open(options, clock)) << "the older program refuses the newer schema";
 }
 
 }  // namespace
