@@ -291,13 +291,19 @@ void add_store_commands(CLI::App& app, Flags& flags, int& exit_code) {
       store->add_subcommand("check", "Checks the PostgreSQL database of store.url; changes nothing");
   add_settings(*check, flags, Listed::kData);
   check->callback([&] { exit_code = store_check(flags); });
-  CLI::App* copy = store->add_subcommand("copy", "Copies and compares all rows of a stopped store");
+  CLI::App* copy = store->add_subcommand(
+      "copy", "Moves a stopped store: all rows, and with blobs.url the content of blobs");
   auto target = std::make_shared<std::string>();
   copy->add_option("--to", *target,
                    "URL of an empty PostgreSQL database; sqlite: back into the data directory")
       ->required();
+  auto skips_damaged = std::make_shared<bool>(false);
+  copy->add_flag("--skip-damaged", *skips_damaged,
+                 "Go on without blobs that are missing or damaged in the source");
   add_settings(*copy, flags, Listed::kData);
-  copy->callback([target, &flags, &exit_code] { exit_code = store_copy(*target, flags); });
+  copy->callback([target, skips_damaged, &flags, &exit_code] {
+    exit_code = store_copy(*target, *skips_damaged, flags);
+  });
 }
 
 // `manual` is for packagers: help does not list it.

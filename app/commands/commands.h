@@ -39,7 +39,7 @@ int backup(const std::string& folder, const Flags& flags);
 // PostgreSQL, while no gateway runs; `target` is a URL, or "sqlite" for the way back.
 int store_init(const Flags& flags);
 int store_check(const Flags& flags);
-int store_copy(const std::string& target, const Flags& flags);
+int store_copy(const std::string& target, bool skips_damaged, const Flags& flags);
 
 struct KeyArguments {
   std::string name, tenant = "default";

@@ -1,28 +1,102 @@
+#include <functional>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "app/commands/commands.h"
 #include "app/commands/with_store.h"
 #include "app/config/settings.h"
 #include "storage/backup/store_copy.h"
+#include "storage/data_dir.h"
 #include "storage/postgres/inspection.h"
 #include "storage/postgres/store.h"
+#include "storage/s3/blob_copy.h"
 
 namespace millrace::app {
 namespace {
 
 constexpr const char* kNeedsUrl = "store.url is not set: name the PostgreSQL database with --store.url";
 
-int print_copy(const base::Result<std::vector<storage::TableCopy>>& copied, const std::string& next) {
-  if (!copied) return fail(copied.error().message);
-  std::int64_t rows = 0;
-  for (const storage::TableCopy& each : *copied) rows += each.rows;
-  std::cout << rows << " rows of " << copied->size() << " tables were copied and compared\n" << next << '\n';
-  return cli::kOk;
-}
+constexpr const char* kGoesOn = "; run the command again, it goes on where this one stopped";
 
 void print_table(const storage::TableCopy& table) {
   if (table.rows > 0) std::cerr << "millrace: " << table.name << ": " << table.rows << " rows\n";
 }
+
+void print_progress(const s3::BlobCopyProgress& progress) {
+  std::cerr << "millrace: blobs: " << progress.done << " of " << progress.total << ", "
+            << storage::mebibytes(progress.bytes) << '\n';
+}
+
+// One run of `store copy`: the content of blobs between the data directory and S3 if blobs.url is set, then
+// all rows.
+class CopyCommand {
+ public:
+  CopyCommand(const Settings& settings, bool skips_damaged)
+      : settings_(settings), skips_damaged_(skips_damaged) {}
+
+  int to_postgres(const std::string& url) {
+    const auto upload = [this](const Blobs& blobs) {
+      return finished(s3::copy_blobs_to_bucket(blobs, folder(), bucket(), print_progress));
+    };
+    return print(storage::copy_to_postgres(settings_.data_dir, url, steps(upload)), kStartWithUrl);
+  }
+  int to_sqlite() {
+    const auto download = [this](const Blobs& blobs) {
+      return finished(s3::copy_blobs_from_bucket(blobs, folder(), settings_.disk_free_min_bytes, bucket(),
+                                                 print_progress));
+    };
+    return print(storage::copy_from_postgres(settings_.store_url, settings_.data_dir, steps(download)),
+                 kStartWithoutUrl);
+  }
+
+ private:
+  using Blobs = std::vector<storage::BlobRef>;
+  static constexpr const char* kStartWithUrl =
+      "Start the gateway with this URL as store.url and the same --data: secrets stay there";
+  static constexpr const char* kStartWithoutUrl =
+      "Start the gateway without store.url and blobs.url. The rows in PostgreSQL stay, but no gateway starts "
+      "with them";
+
+  storage::StoreCopySteps steps(const std::function<base::Status(const Blobs&)>& copy_blobs) const {
+    storage::StoreCopySteps steps{.copied = print_table};
+    if (settings_.blobs) steps.copy_blobs = copy_blobs;
+    return steps;
+  }
+  std::string folder() const { return storage::DataDir(settings_.data_dir).blobs; }
+  s3::Bucket bucket() const {
+    return {.location = settings_.blobs->location, .credentials = settings_.blobs->credentials};
+  }
+
+  base::Status finished(const base::Result<s3::BlobCopy>& copied) {
+    if (!copied) return base::error(copied.error().code, copied.error().message + kGoesOn);
+    blobs_ = *copied;
+    for (const std::string& each : copied->unread) std::cerr << "millrace: blob " << each << '\n';
+    if (copied->unread.empty() || skips_damaged_) return {};
+    return base::error(base::Code::kStoredDamaged,
+                       std::to_string(copied->unread.size()) +
+                           " blobs are missing or damaged in the source, so nothing was moved; restore "
+                           "them from a backup, or go on without them with --skip-damaged");
+  }
+
+  int print(const base::Result<std::vector<storage::TableCopy>>& copied, const char* next) const {
+    if (!copied) return fail(copied.error().message);
+    std::int64_t rows = 0;
+    for (const storage::TableCopy& each : *copied) rows += each.rows;
+    std::cout << rows << " rows of " << copied->size() << " tables were copied and compared\n";
+    if (settings_.blobs) {
+      std::cout << blobs_.copied + blobs_.present << " blobs with " << storage::mebibytes(blobs_.bytes)
+                << " were checked by their SHA-256: " << blobs_.copied << " copied, " << blobs_.present
+                << " were there already, " << blobs_.unread.size() << " missing or damaged\n";
+    }
+    std::cout << next << (settings_.blobs ? ".\n" : ". The content of blobs stays where it was.\n");
+    return cli::kOk;
+  }
+
+  const Settings& settings_;
+  const bool skips_damaged_;
+  s3::BlobCopy blobs_;
+};
 
 }  // namespace
 
@@ -48,23 +122,17 @@ int store_check(const Flags& flags) {
   return found->schema == found->newest_schema ? cli::kOk : cli::kFailed;
 }
 
-int store_copy(const std::string& target, const Flags& flags) {
+int store_copy(const std::string& target, bool skips_damaged, const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
   if (const int code = print_mistakes(loaded); code != cli::kOk) return code;
   const Settings& settings = *loaded.settings;
-  if (target == "sqlite") {
-    if (settings.store_url.empty()) return usage(kNeedsUrl);
-    return print_copy(
-        storage::copy_from_postgres(settings.store_url, settings.data_dir, print_table),
-        "Start the gateway without store.url. The rows in PostgreSQL stay, but no gateway starts with them.");
-  }
+  CopyCommand command(settings, skips_damaged);
+  if (target == "sqlite") return settings.store_url.empty() ? usage(kNeedsUrl) : command.to_sqlite();
   if (!settings.store_url.empty())
     return usage("store.url is set, so the jobs are in PostgreSQL already; --to sqlite copies them back");
   if (!holds_store(settings.data_dir))
     return usage(settings.data_dir + " has no store; --data names its directory");
-  return print_copy(
-      storage::copy_to_postgres(settings.data_dir, target, print_table),
-      "Start the gateway with this URL as store.url and the same --data: blobs and secrets stay there.");
+  return command.to_postgres(target);
 }
 
 }  // namespace millrace::app

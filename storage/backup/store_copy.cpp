@@ -26,6 +26,8 @@ constexpr std::size_t kCopiedTogether = 50;         // rows of an INSERT
 constexpr std::size_t kCommittedBytes = 16u << 20;  // of rows in a transaction in SQLite
 constexpr int kFetchedTogether = 500;               // rows that PostgreSQL sends at once
 
+constexpr std::string_view kDraft = "copy-";  // begins the name of a folder in the data directory
+
 enum class ColumnType { kInteger, kReal, kText, kBlob };
 
 struct Column {
@@ -204,16 +206,48 @@ base::Result<TableCopy> copy_table(From& from, To& to, const Table& table, bool 
 
 template <class From, class To>
 base::Result<std::vector<TableCopy>> copy_tables(From& from, To& to, const std::vector<Table>& tables,
-                                                 bool commit_often, const TableCopied& copied) {
+                                                 bool commit_often, const StoreCopySteps& steps) {
   std::vector<TableCopy> all;
   for (const Table& table : tables) {
     to.script("DELETE FROM " + table.name);  // the rows of an empty store
     auto done = copy_table(from, to, table, commit_often);
     if (!done) return done.error();
-    if (copied) copied(*done);
+    if (steps.copied) steps.copied(*done);
     all.push_back(std::move(*done));
   }
   return all;
+}
+
+template <class Source>
+Fingerprint fingerprint_of(Source& db, const Table& table) {
+  Fingerprint all;
+  read_all(db, table, [&all](const Row& row) { all.add(row); });
+  return all;
+}
+
+// The tables of a copy that an interrupted process has completed; empty: these are two different stores.
+// REQUIRES: a transaction is open.
+std::vector<TableCopy> compare_tables(SqliteDb& sqlite, PostgresDb& postgres,
+                                      const std::vector<Table>& tables) {
+  std::vector<TableCopy> all;
+  if (identity_of(sqlite) != identity_of(postgres)) return all;
+  for (const Table& table : tables) {
+    const Fingerprint source = fingerprint_of(sqlite, table);
+    if (source != fingerprint_of(postgres, table)) return {};
+    all.push_back({table.name, source.rows});
+  }
+  return all;
+}
+
+std::vector<BlobRef> blobs_of(Db& db) {
+  std::vector<BlobRef> all;
+  auto s = db.prepare("SELECT lower(hex(sha256)), path, bytes FROM blobs ORDER BY id");
+  while (s.step()) all.push_back({s.text(0), s.text(1), s.integer(2)});
+  return all;
+}
+
+base::Status copy_blobs_of(Db& db, const StoreCopySteps& steps) {
+  return steps.copy_blobs ? steps.copy_blobs(blobs_of(db)) : base::Status();
 }
 
 // Columns that PostgreSQL numbers by itself continue after the copied rows.
@@ -279,15 +313,31 @@ base::Status rename_database(const std::string& from, const std::string& to) {
 // The copied rows may take longer to read and write than a stopped process may hold the lock.
 void allow_pauses(PostgresDb& db) { db.script("SET idle_in_transaction_session_timeout = 0"); }
 
-base::Result<std::vector<TableCopy>> copy_to(SqliteDb& from, PostgresDb& to, const TableCopied& copied) {
+base::Error has_rows_already(const std::string& table) {
+  return copy_refused("the PostgreSQL database has rows already, in the table " + table);
+}
+
+// Refuses a target that is in use or that has the rows of another store, before the blobs are copied.
+base::Status prepare_target(SqliteDb& from, PostgresDb& to) {
   if (has_other_clients(to)) return copy_refused("a gateway uses the PostgreSQL database; stop it first");
   if (auto migrated = migrate_postgres(to, postgres_migrations()); !migrated) return migrated.error();
+  const std::string full = table_with_rows(to, tables_of(from));
+  if (full.empty() || identity_of(from) == identity_of(to)) return {};
+  return has_rows_already(full);
+}
+
+base::Result<std::vector<TableCopy>> copy_rows(SqliteDb& from, PostgresDb& to, const StoreCopySteps& steps) {
+  if (has_other_clients(to)) return copy_refused("a gateway uses the PostgreSQL database; stop it first");
   allow_pauses(to);
   to.begin_write();
   const std::vector<Table> tables = tables_of(from);
-  const std::string full = table_with_rows(to, tables);
-  auto done = full.empty() ? copy_tables(from, to, tables, false, copied)
-                           : copy_refused("the PostgreSQL database has rows already, in the table " + full);
+  if (const std::string full = table_with_rows(to, tables); !full.empty()) {
+    auto present = compare_tables(from, to, tables);
+    to.roll_back();
+    if (present.empty()) return has_rows_already(full);
+    return present;
+  }
+  auto done = copy_tables(from, to, tables, false, steps);
   if (!done) {
     to.roll_back();
     return done;
@@ -297,10 +347,109 @@ base::Result<std::vector<TableCopy>> copy_to(SqliteDb& from, PostgresDb& to, con
   return done;
 }
 
+// Two connections: the server may close the first one while blobs are copied.
+base::Result<std::vector<TableCopy>> copy_to(SqliteDb& from, const std::string& url,
+                                             const StoreCopySteps& steps) {
+  {
+    PostgresDb to(url);
+    if (auto prepared = prepare_target(from, to); !prepared) return prepared.error();
+  }
+  if (auto copied = copy_blobs_of(from, steps); !copied) return copied.error();
+  PostgresDb to(url);
+  return copy_rows(from, to, steps);
+}
+
+// Drafts of processes that were killed. REQUIRES: close_data_dir.
+void remove_drafts(const std::string& data_dir) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(data_dir, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kDraft) && entry.is_directory(ignored))
+      std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
+// A folder of its own in the data directory, so that an interrupted copy is not taken for a store. The
+// destructor removes it.
+class Draft {
+ public:
+  explicit Draft(const std::string& data_dir)
+      : dir_(data_dir + "/" + std::string(kDraft) + base::hex(base::random_bytes(4))) {}
+  ~Draft() {
+    std::error_code ignored;
+    std::filesystem::remove_all(dir_.root, ignored);
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  base::Status create() {
+    if (auto made = open_data_dir(dir_.root); !made) return made.error();
+    auto lock = LockFile::open(dir_.locks + "/schema.lock");
+    if (!lock) return lock.error();
+    SchemaLock schema(std::move(*lock));
+    if (auto made = migrate(dir_.database, schema, migrations(), {std::chrono::seconds(1), 0}); !made)
+      return made.error();
+    return {};
+  }
+  const std::string& database() const { return dir_.database; }
+
+ private:
+  const DataDir dir_;
+};
+
+bool has_other_store(const DataDir& dir, PostgresDb& from) {
+  std::error_code unreadable;
+  if (!std::filesystem::exists(dir.database, unreadable)) return false;
+  SqliteDb present({.path = dir.database, .mode = SqliteDb::Mode::kReader});
+  return identity_of(present) != identity_of(from);
+}
+
+// REQUIRES: a transaction of `from` is open, so that no gateway writes meanwhile.
+base::Result<std::vector<TableCopy>> copy_back(PostgresDb& from, const DataDir& dir,
+                                               const StoreCopySteps& steps) {
+  remove_drafts(dir.root);
+  Draft draft(dir.root);
+  if (auto made = draft.create(); !made) return made.error();
+  auto done = [&] {
+    SqliteDb to({.path = draft.database()});
+    to.begin_write();
+    auto all = copy_tables(from, to, tables_of(to), true, steps);
+    all ? to.commit() : to.roll_back();
+    return all;
+  }();
+  if (!done) return done;
+  if (auto renamed = rename_database(draft.database(), dir.database); !renamed) return renamed.error();
+  return done;
+}
+
+base::Result<std::vector<TableCopy>> copy_from(PostgresDb& from, const DataDir& dir,
+                                               const StoreCopySteps& steps) {
+  if (has_other_clients(from)) return copy_refused("a gateway uses the PostgreSQL database; stop it first");
+  if (schema_version(from) != postgres_migrations().back().number)
+    return copy_refused("the schema of the PostgreSQL database is not the one of this millrace");
+  allow_pauses(from);
+  from.begin_write();
+  std::error_code unreadable;
+  auto done = [&]() -> base::Result<std::vector<TableCopy>> {
+    if (!std::filesystem::exists(dir.database, unreadable) && !unreadable) return copy_back(from, dir, steps);
+    SqliteDb present({.path = dir.database, .mode = SqliteDb::Mode::kReader});
+    auto same = compare_tables(present, from, tables_of(present));
+    if (same.empty()) return copy_refused(dir.database + " exists already");
+    return same;
+  }();
+  if (!done) {
+    from.roll_back();
+    return done;
+  }
+  from.script("INSERT INTO meta VALUES ('moved_to_sqlite', 1)");
+  from.commit();
+  return done;
+}
+
 }  // namespace
 
 base::Result<std::vector<TableCopy>> copy_to_postgres(const std::string& data_dir, const std::string& url,
-                                                      const TableCopied& copied) try {
+                                                      const StoreCopySteps& steps) try {
   const DataDir dir(data_dir);
   if (auto due = bring_up_to_date(data_dir); !due) return due.error();
   auto lock = close_data_dir(dir);
@@ -311,8 +460,7 @@ base::Result<std::vector<TableCopy>> copy_to_postgres(const std::string& data_di
                         ".moved is there from an earlier copy; remove it, or keep it elsewhere");
   auto done = [&] {
     SqliteDb from({.path = dir.database});
-    PostgresDb to(url);
-    return copy_to(from, to, copied);
+    return copy_to(from, url, steps);
   }();
   if (!done) return done;
   if (auto moved = rename_database(dir.database, dir.database + ".moved"); !moved) return moved.error();
@@ -322,44 +470,19 @@ base::Result<std::vector<TableCopy>> copy_to_postgres(const std::string& data_di
 }
 
 base::Result<std::vector<TableCopy>> copy_from_postgres(const std::string& url, const std::string& data_dir,
-                                                        const TableCopied& copied) try {
+                                                        const StoreCopySteps& steps) try {
   const DataDir dir(data_dir);
-  std::error_code unreadable;
-  if (std::filesystem::exists(dir.database, unreadable) || unreadable)
-    return copy_refused(dir.database + " exists already");
   auto lock = close_data_dir(dir);
   if (!lock) return lock.error();
+  if (steps.copy_blobs) {
+    PostgresDb source(url);
+    if (has_other_store(dir, source)) return copy_refused(dir.database + " exists already");
+    if (has_other_clients(source))
+      return copy_refused("a gateway uses the PostgreSQL database; stop it first");
+    if (auto copied = copy_blobs_of(source, steps); !copied) return copied.error();
+  }
   PostgresDb from(url);
-  if (has_other_clients(from)) return copy_refused("a gateway uses the PostgreSQL database; stop it first");
-  if (schema_version(from) != postgres_migrations().back().number)
-    return copy_refused("the schema of the PostgreSQL database is not the one of this millrace");
-  // A folder of its own, so that an interrupted copy is not taken for a store.
-  const DataDir draft(data_dir + "/copy-" + base::hex(base::random_bytes(4)));
-  const std::unique_ptr<const std::string, void (*)(const std::string*)> cleanup(
-      &draft.root, [](const std::string* folder) {
-        std::error_code ignored;
-        std::filesystem::remove_all(*folder, ignored);
-      });
-  if (auto made = open_data_dir(draft.root); !made) return made.error();
-  auto draft_lock = LockFile::open(draft.locks + "/schema.lock");
-  if (!draft_lock) return draft_lock.error();
-  SchemaLock schema(std::move(*draft_lock));
-  if (auto made = migrate(draft.database, schema, migrations(), {std::chrono::seconds(1), 0}); !made)
-    return made.error();
-  auto done = [&] {
-    SqliteDb to({.path = draft.database});
-    allow_pauses(from);
-    from.begin_write();  // no gateway writes meanwhile
-    to.begin_write();
-    auto all = copy_tables(from, to, tables_of(to), true, copied);
-    all ? to.commit() : to.roll_back();
-    return all;
-  }();
-  if (!done) return done;
-  if (auto renamed = rename_database(draft.database, dir.database); !renamed) return renamed.error();
-  from.script("INSERT INTO meta VALUES ('moved_to_sqlite', 1)");
-  from.commit();
-  return done;
+  return copy_from(from, dir, steps);
 } catch (const DbError& e) {
   return copy_refused(e.message);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <condition_variable>
 #include <future>
 #include <memory>
@@ -12,7 +13,6 @@
 
 #include <unistd.h>
 
-#include "platform/base/base64.h"
 #include "platform/base/ids.h"
 #include "platform/base/log.h"
 #include "storage/blobs/blobs.h"
@@ -39,14 +39,6 @@ base::Error unavailable(const std::string& why) {
 }
 
 base::Error stopped_error() { return unavailable("the gateway is stopping"); }
-
-std::string base64_of_hex(std::string_view hex) {
-  std::string bytes;
-  const auto nibble = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes.push_back(static_cast<char>(nibble(hex[i]) << 4 | nibble(hex[i + 1])));
-  return base::base64_encode(bytes);
-}
 
 base::Status write_at(int file, std::string_view bytes, std::int64_t at) {
   while (!bytes.empty()) {
@@ -116,12 +108,7 @@ base::Status Client::put(const std::string& key, int file, std::int64_t bytes,
   Call call{
       .method = "PUT", .path = path_of(key), .payload_sha256_hex = sha256_hex, .file = file, .bytes = bytes};
   call.headers["content-type"] = "application/octet-stream";
-  if (sends_checksum_) call.headers[std::string(kChecksum)] = base64_of_hex(sha256_hex);
-  auto reply = perform(call);
-  if (reply && reply->status == kNotImplemented && sends_checksum_.exchange(false)) {
-    call.headers.erase(std::string(kChecksum));
-    reply = perform(call);
-  }
+  const auto reply = perform_with_checksum(call, std::string(kChecksum), base64_of_hex(sha256_hex));
   if (!reply) return reply.error();
   if (reply->status != kOk) return refused(call, reply->status, reply->body);
   const std::string_view checksum = reply->header(kChecksum);
@@ -151,6 +138,17 @@ base::Status Client::get(const std::string& key, std::int64_t bytes, int file) {
   if (download.bytes == bytes) return {};
   return base::error(base::Code::kStoredDamaged,
                      "A stored file that this request needs has a wrong size in the object store");
+}
+
+base::Result<ObjectInfo> Client::find(const std::string& key) {
+  Call call{.method = "HEAD", .path = path_of(key)};
+  const auto reply = perform_with_checksum(call, "x-amz-checksum-mode", "ENABLED");
+  if (!reply) return reply.error();
+  if (reply->status != kOk) return refused(call, reply->status, reply->body);
+  ObjectInfo found{.sha256_base64 = std::string(reply->header(kChecksum))};
+  const std::string_view bytes = reply->header("content-length");
+  std::from_chars(bytes.data(), bytes.data() + bytes.size(), found.bytes);
+  return found;
 }
 
 base::Status Client::remove(const std::string& key) {
@@ -203,6 +201,17 @@ base::Result<net::HttpReply> Client::perform(const Call& call) {
                    {{"method", call.method}, {"path", call.path}, {"attempts", number}, {"error", why}});
     return unavailable("the object store of blobs.endpoint does not answer");
   }
+}
+
+base::Result<net::HttpReply> Client::perform_with_checksum(Call& call, const std::string& header,
+                                                           const std::string& value) {
+  if (!sends_checksum_) return perform(call);
+  call.headers[header] = value;
+  auto reply = perform(call);
+  if (!reply || reply->status != kNotImplemented) return reply;
+  sends_checksum_ = false;
+  call.headers.erase(header);
+  return perform(call);
 }
 
 bool Client::wait_before(int attempt) {

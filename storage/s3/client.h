@@ -27,6 +27,11 @@ struct Bounds {
   std::chrono::seconds stall_timeout{10};
 };
 
+struct ObjectInfo {
+  std::int64_t bytes = 0;
+  std::string sha256_base64;  // empty: the server does not know it
+};
+
 struct BucketCheck {
   base::Status reached;   // an error: the server cannot be reached, or answers 5xx
   base::Status accepted;  // an error: it refuses the key or the bucket; which setting to correct
@@ -48,6 +53,8 @@ class Client {
   // Writes the object to `file` from its start. kNotFound: there is none. kStoredDamaged: it does not have
   // `bytes` bytes.
   base::Status get(const std::string& key, std::int64_t bytes, int file);
+  // kNotFound: there is none.
+  base::Result<ObjectInfo> find(const std::string& key);
   // Succeeds if there is no such object.
   base::Status remove(const std::string& key);
   // Up to 1,000 objects in the order of their keys, after `continuation` (Listing::next; empty: from the
@@ -61,6 +68,9 @@ class Client {
 
  private:
   base::Result<net::HttpReply> perform(const Call& call);
+  // Leaves the header out for a server that knows no checksums.
+  base::Result<net::HttpReply> perform_with_checksum(Call& call, const std::string& header,
+                                                     const std::string& value);
   base::Result<net::HttpReply> attempt(const Call& call);
   Call list_call(const std::string& continuation, int limit) const;
   net::HttpRequest request_of(const Call& call) const;

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <ctime>
 
+#include "platform/base/base64.h"
+
 namespace millrace::s3 {
 namespace {
 
@@ -45,6 +47,14 @@ CanonicalHeaders canonical(const std::map<std::string, std::string>& headers) {
 }
 
 }  // namespace
+
+std::string base64_of_hex(std::string_view hex) {
+  std::string bytes;
+  const auto nibble = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes.push_back(static_cast<char>(nibble(hex[i]) << 4 | nibble(hex[i + 1])));
+  return base::base64_encode(bytes);
+}
 
 std::string uri_encoded(std::string_view text, bool keeps_slash) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";

@@ -31,6 +31,9 @@ using HeaderPairs = std::vector<std::pair<std::string, std::string>>;
 // `parts`, x-amz-content-sha256, x-amz-date and Authorization.
 HeaderPairs sign(const SignedParts& parts, const Credentials& credentials, base::WallTime now);
 
+// The form of a SHA-256 in headers of S3.
+std::string base64_of_hex(std::string_view hex);
+
 // Percent-encodes all bytes except A-Z, a-z, 0-9, '-', '.', '_', '~' and, if `keeps_slash`, '/'.
 std::string uri_encoded(std::string_view text, bool keeps_slash = false);
 // "a=1&b=2", encoded and in the order of the names: the form that is signed and sent.
