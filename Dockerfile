@@ -41,7 +41,7 @@ RUN set -eu; \
       /var/log/*.log /var/log/apt; \
     groupadd --gid 10001 millrace; \
     useradd --uid 10001 --gid millrace --home-dir /var/lib/millrace --shell /usr/sbin/nologin millrace; \
-    install -d -m 0700 -o millrace -g millrace /var/lib/millrace; \
+    install -d -m 0700 -o millrace -g millrace /var/lib/millrace /var/lib/millrace-secrets; \
     install -d -m 0755 -o millrace -g millrace /run/millrace /var/lib/observer /etc/millrace
 COPY --from=programs /programs/ /usr/lib/millrace/
 RUN set -eu; \

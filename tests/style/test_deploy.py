@@ -64,8 +64,8 @@ def test_the_profile_of_exec_allows_a_jail_and_no_dangerous_system_call():
     assert all(rule["action"] == "SCMP_ACT_ALLOW" for rule in profile["syscalls"])
 
 
-def service(name):
-    text = (ROOT / "docker-compose.yml").read_text()
+def service(name, file="docker-compose.yml"):
+    text = (ROOT / file).read_text()
     return re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.M).group(1)
 
 
@@ -106,3 +106,44 @@ def test_the_documented_row_addresses_the_whisper_server_and_the_model_that_is_d
     assert f"http://127.0.0.1:{port}/health" in service("whisper")
     (downloaded,) = re.findall(rf"curl --fail -X POST http://127\.0\.0\.1:{port}/v1/models/(\S+)", (ROOT / "docs/compose.md").read_text())
     assert name.split("/", 1)[1] == downloaded and "whisper" in name  # the name selects the transcription of recordings
+
+
+CLUSTER = "docker-compose.cluster.yml"
+
+
+def test_the_images_of_the_cluster_have_exact_versions():
+    images = re.findall(r"image: \$\{(\w+):-(\S+)\}", (ROOT / CLUSTER).read_text())
+    own = dict(images).pop("MILLRACE_IMAGE")
+    assert own == "millrace:latest" and len(images) == 5
+    assert all(re.search(r":(s3proxy-)?\d+\.\d+(\.\d+)?$", image) for name, image in images if name != "MILLRACE_IMAGE"), images
+
+
+def test_the_cluster_has_the_same_broker_as_one_host():
+    def settings(file):
+        return set(re.findall(r"^ +((?:CLUSTER|KAFKA)_\w+: .+)$", service("kafka", file), re.M))
+
+    assert settings(CLUSTER) == settings("docker-compose.yml") and settings(CLUSTER)
+
+
+def test_no_secret_of_the_cluster_has_a_value_in_the_file():
+    secrets = re.findall(r"^ +(\w*(?:PASSWORD|SECRET_KEY|CREDENTIAL)): (.*)$", (ROOT / CLUSTER).read_text(), re.M)
+    assert len(secrets) >= 6
+    for name, value in secrets:
+        is_named_elsewhere = value in ("env:S3_SECRET_KEY", "unused")  # `unused`: the files of S3Proxy need none
+        assert is_named_elsewhere or re.fullmatch(r"\$\{MILLRACE_\w+:\?run scripts/cluster-env >> \.env\}", value), (name, value)
+    for ignored in (".gitignore", ".dockerignore"):
+        assert ".env" in (ROOT / ignored).read_text().splitlines()
+
+
+def test_only_the_container_for_commands_has_namespaces_in_the_cluster():
+    text = (ROOT / CLUSTER).read_text()
+    assert text.count("seccomp=deploy/seccomp-exec.json") == 1 and "seccomp=deploy/seccomp-exec.json" in service("worker-exec", CLUSTER)
+    assert "worker --kinds exec" in service("worker-exec", CLUSTER) and "exec" not in re.search(r"command: (.*)", service("worker", CLUSTER)).group(1)
+
+
+def test_only_the_proxy_of_the_cluster_has_a_port_on_the_host():
+    text = (ROOT / CLUSTER).read_text()
+    assert text.count("ports:") == 1 and '"127.0.0.1:${MILLRACE_PORT:-8080}:8080"' in service("proxy", CLUSTER)
+    nginx = (DEPLOY / "cluster" / "nginx.conf").read_text()
+    for api in ("api1", "api2"):
+        assert f"server {api}:8080 resolve" in nginx and f"hostname: {api}" in service(api, CLUSTER)
