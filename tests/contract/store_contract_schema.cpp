@@ -84,7 +84,8 @@ TEST(StoreSchema, ANewerProgramChangesItOnlyWhenNoProcessOfTheOlderOneLives) {
   options.url = schema_url(options.data_dir);
   auto store = Store::open(options, clock);
   ASSERT_TRUE(store);
-  const Process own{.id = base::Uuid::make(clock.wall()), .host = "alpha", .version = "1.2.3"};
+  const base::Uuid id = base::Uuid::make(clock.wall());
+  const Process own{.id = id, .host = "alpha", .data_dir = id, .version = "1.2.3"};
   ASSERT_TRUE(
       await<Installation>([&](auto done) { Processes(**store).report(own, std::move(done)); }).has_value());
   std::vector<Migration> steps(postgres_migrations().begin(), postgres_migrations().end());
