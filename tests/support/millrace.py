@@ -104,20 +104,25 @@ class Process:
 
 
 class Client:
-    """Sends requests with the admin key of a data directory."""
+    """Sends requests with the admin key of a data directory. `timeout`: for a reply; `connect_timeout`: the same by default."""
 
-    def __init__(self, url, key):
+    def __init__(self, url, key, timeout=150, connect_timeout=None):
         self.address = urllib.parse.urlsplit(url)
         self.key = key
+        self.timeout = timeout
+        self.connect_timeout = connect_timeout
 
-    def request(self, method, path, body=None, headers=None, timeout=150):
+    def request(self, method, path, body=None, headers=None, timeout=None):
         headers = {"Authorization": f"Bearer {self.key}", **(headers or {})}
         if body is not None and not isinstance(body, (bytes, str)):
             body = json.dumps(body)
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
-        connection = http.client.HTTPConnection(self.address.hostname, self.address.port, timeout=timeout)
+        timeout = timeout or self.timeout
+        connection = http.client.HTTPConnection(self.address.hostname, self.address.port, timeout=self.connect_timeout or timeout)
         try:
+            connection.connect()
+            connection.sock.settimeout(timeout)
             connection.request(method, path, body=body, headers=headers)
             response = connection.getresponse()
             lowered = {name.lower(): value for name, value in response.getheaders()}
@@ -156,24 +161,30 @@ class Client:
             assert time.monotonic() < deadline, f"not terminal within {within_s} s: {job}"
 
 
+def on_host(host, command):
+    return host.command(*command) if host else command
+
+
 def admin_key(data):
     return (Path(data) / "admin.key").read_text().strip()
 
 
 class Gateway(Process):
-    """`millrace serve` or `millrace api` on a data directory, with a client."""
+    """`millrace serve` or `millrace api` on a data directory, with a client. `host`: of hosts.py."""
 
-    def __init__(self, data, *args, role="serve", env=None):
+    def __init__(self, data, *args, role="serve", env=None, host=None):
         data = Path(data)
         data.parent.mkdir(parents=True, exist_ok=True)
         self.data = data
-        command = [BUILD / "millrace", role, "--data", data, "--listen", "127.0.0.1:0", *args]
-        super().__init__(command, data.parent / f"{data.name}.{role}.log", env or {})
+        self.key = None  # of the client; None: the admin key of the data directory
+        address = host.address if host else "127.0.0.1"
+        command = [BUILD / "millrace", role, "--data", data, "--listen", f"{address}:0", *args]
+        super().__init__(on_host(host, command), data.parent / f"{data.name}.{role}.log", env or {})
         self.client = None
 
     def start(self):
         super().start()
-        self.client = Client(self.url, admin_key(self.data))
+        self.client = Client(self.url, self.key or admin_key(self.data))
         return self
 
     def restart(self):
@@ -187,12 +198,13 @@ class Gateway(Process):
 class Worker(Process):
     """`millrace worker` on a data directory."""
 
-    def __init__(self, data, *args, name=None, kinds="ocr", env=None):
+    def __init__(self, data, *args, name=None, kinds="ocr", env=None, host=None):
         data = Path(data)
+        data.parent.mkdir(parents=True, exist_ok=True)
         command = [BUILD / "millrace", "worker", "--kinds", kinds, "--data", data, *args]
         if name:
             command += ["--worker.name", name]
-        super().__init__(command, data.parent / f"worker.{name or id(self)}.log", env or {})
+        super().__init__(on_host(host, command), data.parent / f"worker.{name or id(self)}.log", env or {})
 
     def close(self):
         if self.popen and self.popen.poll() is None:
@@ -214,12 +226,13 @@ def eventually(condition, within_s=30, what="condition"):
 class Kafka:
     """A separate real broker, controlled through scripts/kafka."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, listen="127.0.0.1"):
         self.folder = Path(folder)
         self.address = None
+        self._listen = listen
 
     def _run(self, *args):
-        command = [ROOT / "scripts" / "kafka", *args, "--dir", self.folder]
+        command = [ROOT / "scripts" / "kafka", *args, "--listen", self._listen, "--dir", self.folder]
         result = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=180, check=False)
         assert result.returncode == 0, f"{command}: {result.stdout}{result.stderr}"
         return result.stdout.strip()

@@ -9,10 +9,12 @@ WITHIN_S = 30
 class OpenStream:
     """`status` and `headers` are available at once; `seen` is what has been read so far."""
 
-    def __init__(self, client, path, body):
+    def __init__(self, client, path, body=None, method="POST", accept="*/*"):
         self.connection = http.client.HTTPConnection(client.address.hostname, client.address.port, timeout=WITHIN_S)
-        headers = {"Authorization": f"Bearer {client.key}", "Content-Type": "application/json"}
-        self.connection.request("POST", path, json.dumps(body), headers)
+        headers = {"Authorization": f"Bearer {client.key}", "Accept": accept}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
         self.reply = self.connection.getresponse()
         self.status = self.reply.status
         self.headers = {name.lower(): value for name, value in self.reply.getheaders()}

@@ -10,14 +10,14 @@ WITHIN_S = 300
 class S3:
     """A server with a folder of its own."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, listen="127.0.0.1"):
         self.folder = folder
         self.url = None
+        self._listen = listen
 
     def _run(self, command):
-        done = subprocess.run(
-            [ROOT / "scripts" / "s3", command, "--dir", self.folder], capture_output=True, text=True, timeout=WITHIN_S, check=False
-        )
+        script = [ROOT / "scripts" / "s3", command, "--listen", self._listen, "--dir", self.folder]
+        done = subprocess.run(script, capture_output=True, text=True, timeout=WITHIN_S, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout.strip()
 

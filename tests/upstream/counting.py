@@ -13,8 +13,8 @@ class CountingUpstream(Upstream):
     """`at_a_time`: more concurrent requests for a model get a 429. `refused`: (model, n); every n-th request for this model
     also gets a 429."""
 
-    def __init__(self, at_a_time, refused=()):
-        super().__init__()
+    def __init__(self, at_a_time, refused=(), listen="127.0.0.1"):
+        super().__init__(listen)
         self._at_a_time = at_a_time
         self._refused = dict(refused)
         self._lock = threading.Condition()

@@ -109,11 +109,11 @@ def sse_reply(events, end=b""):
 
 
 class Upstream:
-    """Listens on a free port of loopback; one thread per connection."""
+    """Listens on a free port, by default of loopback; one thread per connection."""
 
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+    def __init__(self, listen="127.0.0.1"):
+        self.listener = socket.create_server((listen, 0), backlog=512)
+        self.url = f"http://{listen}:{self.listener.getsockname()[1]}"
         self.requests = []
         self._arrived = threading.Condition()
         self._queued = queue.Queue()
