@@ -22,9 +22,8 @@ class Service final : public front::Application {
     base::Metrics& metrics;
     const base::Clock& clock;
     inference::ModelLists& model_lists;
-    inference::Chat& chat;  // runs on `loop`
-    std::function<DispatchHealth()>
-        dispatch_health;  // for /readyz; called on any thread, must not block long
+    inference::Chat& chat;                            // runs on `loop`
+    std::function<DispatchHealth()> dispatch_health;  // for /readyz; called on any thread, must not block
     Options options;
     // 32 bytes: encrypts the environments of commands (base::seal). Runners need the same key.
     std::string secret_key = {};

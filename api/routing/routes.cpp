@@ -129,7 +129,7 @@ const std::array kRoutes{
     open_get("/", Lane::kFront, &root, {"getRoot", "service", "Get the service name and links", kRootReplies}),
     open_get("/health", Lane::kFront, &health, {"getHealth", "service", "Check that the process responds", kHealthReplies}),
     open_get("/livez", Lane::kFront, &livez, {"getLivez", "service", "Liveness, for orchestrators", kStatusReplies}),
-    open_get("/readyz", Lane::kPool, &readyz, {"getReadyz", "service", "Readiness: store, dispatch and disk", kReadyReplies}),
+    open_get("/readyz", Lane::kFront, &readyz, {"getReadyz", "service", "Readiness: store, dispatch and disk", kReadyReplies}),
     open_get("/version", Lane::kFront, &version, {"getVersion", "service", "Name and version", kVersionReplies}),
     open_get("/openapi.json", Lane::kFront, &openapi, {"getOpenapi", "service", "The OpenAPI document", kOpenapiReplies}),
     Route{Method::kGet, "/metrics", Access::kMetrics, Scope::kMetrics, BodyKind::kNone, kSmallBody, Lane::kPool, &metrics,

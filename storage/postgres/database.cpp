@@ -1,5 +1,6 @@
 #include "storage/postgres/database.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -8,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <endian.h>
 #include <sys/socket.h>
 
 #include "platform/base/crypto.h"
@@ -16,7 +16,9 @@
 #include "platform/base/utf8.h"
 #include "schemas/json/broken_json.h"
 #include "storage/db/process_end.h"
+#include "storage/postgres/answer.h"
 #include "storage/postgres/library.h"
+#include "storage/postgres/numbers.h"
 #include "storage/postgres/translate.h"
 
 namespace millrace::storage {
@@ -31,11 +33,17 @@ constexpr Oid kBool = 16, kBytea = 17, kInt8 = 20, kInt2 = 21, kInt4 = 23, kText
 constexpr int kBinary = 1;
 constexpr int kWriterBytes = 16;
 constexpr milliseconds kReconnectPause{100};
+// Of reads: how long an answer may take beyond the end of the read, and the longest pause after a connection
+// that failed. The pause is not longer than the attempt was, so that a refused one costs nothing.
+constexpr milliseconds kAnswerMax{500}, kConnectPauseMax{500};
 
-// What every connection sets. A stopped process must not hold the lock of the schema for long.
+// What every connection sets. Neither a stopped process nor a host that is cut off must hold the lock of the
+// schema for long, or wait for it: the server notices a lost client within some 4 s, also while it waits.
 constexpr const char* kSetUp =
     "SET default_transaction_isolation = 'read committed'; SET client_encoding = 'UTF8';"
     "SET standard_conforming_strings = on; SET idle_in_transaction_session_timeout = '5s';"
+    "SET tcp_keepalives_idle = '2s'; SET tcp_keepalives_interval = '1s'; SET tcp_user_timeout = '3s';"
+    "SET client_connection_check_interval = '1s';"
     "SET lock_timeout = '10s'; SET client_min_messages = warning";
 constexpr const char* kBeginWrite =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('millrace ' || current_schema(), 0));"
@@ -69,54 +77,13 @@ void check_url(const std::string& url) {
   libpq().free_options(options);
 }
 
-DbError::Cause cause_of(std::string_view state) {
-  using Cause = DbError::Cause;
-  if (state == "53100") return Cause::kFull;
-  if (state == "57014") return Cause::kInterrupted;
-  if (state == "40001" || state == "40P01" || state == "55P03") return Cause::kBusy;
-  const std::string_view area = state.substr(0, 2);
-  // No state: the connection was lost. 08: it could not be made; 57P: the server shuts down; 25006: it is a
-  // standby now. Then: shortage of resources, I/O errors, damaged data.
-  if (state.empty() || area == "08" || state.starts_with("57P") || state == "25006")
-    return Cause::kUnreachable;
-  const bool is_unusable = area == "53" || area == "58" || area == "XX";
-  return is_unusable ? Cause::kUnusable : Cause::kFault;
-}
-
 std::string without_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text;
 }
 
-std::int64_t number(const char* text) {
-  std::int64_t value = 0;
-  std::from_chars(text, text + std::strlen(text), value);
-  return value;
-}
-
 bool is_storable(std::string_view text) {
   return text.find('\0') == std::string_view::npos && base::is_utf8(text);
-}
-
-template <class T>
-T big_endian(const char* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  if constexpr (sizeof value == 8) return static_cast<T>(be64toh(static_cast<std::uint64_t>(value)));
-  if constexpr (sizeof value == 4) return static_cast<T>(be32toh(static_cast<std::uint32_t>(value)));
-  return static_cast<T>(be16toh(static_cast<std::uint16_t>(value)));
-}
-
-// A whole number in PostgreSQL's binary form of NUMERIC, which is the type of sums: the number of digits to
-// the base of 10,000, the power of the first one, the sign, the number of decimal places, the digits; 16 bits
-// each.
-std::int64_t whole_number(const char* bytes) {
-  constexpr int kHeader = 8, kBase = 10'000;
-  const auto at = [&](int offset) { return big_endian<std::int16_t>(bytes + offset); };
-  const int digits = at(0), power = at(2);
-  std::int64_t value = 0;
-  for (int i = 0; i <= power; ++i) value = value * kBase + (i < digits ? at(kHeader + 2 * i) : 0);
-  return at(4) == 0 ? value : -value;
 }
 
 }  // namespace
@@ -139,11 +106,12 @@ class PostgresDb::Result {
     const char* state = libpq().result_error_field(result, PG_DIAG_SQLSTATE);
     const char* primary = libpq().result_error_field(result, PG_DIAG_MESSAGE_PRIMARY);
     if (state != nullptr && primary != nullptr) {
-      DbError error{.cause = cause_of(state), .message = std::string(primary) + " (SQLSTATE " + state + ")"};
+      DbError error{.cause = postgres_cause(state),
+                    .message = std::string(primary) + " (SQLSTATE " + state + ")"};
       libpq().clear(result);
       throw error;
     }
-    DbError error{.cause = cause_of(""),
+    DbError error{.cause = postgres_cause(""),
                   .message = without_line_end(result == nullptr ? libpq().error_message(connection)
                                                                 : libpq().result_error_message(result))};
     libpq().clear(result);
@@ -201,7 +169,7 @@ class PostgresStatement final : public PreparedStatement {
       case kNumeric:
         return whole_number(value);
       case kText:
-        return number(value);
+        return text_number(value);
       default:
         throw wrong_type(column);
     }
@@ -254,8 +222,12 @@ class PostgresStatement final : public PreparedStatement {
     types.reserve(parameters_.size());
     for (const Parameter& each : parameters_) types.push_back(each.type);
     name_ = "s" + std::to_string(++db_.statements_);
-    (void)db_.checked(libpq().prepare(db_.connection_, name_.c_str(), sql_.c_str(),
-                                      static_cast<int>(types.size()), types.data()));
+    const int count = static_cast<int>(types.size());
+    pg_conn* at = db_.connection_;
+    (void)db_.checked(
+        db_.answer_end_
+            ? db_.answer(libpq().send_prepare(at, name_.c_str(), sql_.c_str(), count, types.data()))
+            : libpq().prepare(at, name_.c_str(), sql_.c_str(), count, types.data()));
     connection_ = db_.connections_;
   }
 
@@ -270,14 +242,18 @@ class PostgresStatement final : public PreparedStatement {
       lengths.push_back(static_cast<int>(each.value().size()));
       formats.push_back(each.type == kBytea || each.type == kText ? kBinary : 0);
     }
-    result_ =
-        db_.checked(libpq().exec_prepared(db_.connection_, name_.c_str(), static_cast<int>(values.size()),
-                                          values.data(), lengths.data(), formats.data(), kBinary));
+    const int count = static_cast<int>(values.size());
+    pg_conn* at = db_.connection_;
+    result_ = db_.checked(db_.answer_end_
+                              ? db_.answer(libpq().send_prepared(at, name_.c_str(), count, values.data(),
+                                                                 lengths.data(), formats.data(), kBinary))
+                              : libpq().exec_prepared(at, name_.c_str(), count, values.data(), lengths.data(),
+                                                      formats.data(), kBinary));
     is_run_ = true;
     row_ = -1;
     const bool is_read =
         libpq().result_status(result_.get()) == PGRES_TUPLES_OK && sql_.starts_with("SELECT");
-    changes_ = is_read ? 0 : static_cast<int>(number(libpq().changed_rows(result_.get())));
+    changes_ = is_read ? 0 : static_cast<int>(text_number(libpq().changed_rows(result_.get())));
     db_.changes_ += changes_;
   }
 
@@ -311,12 +287,14 @@ PostgresDb::~PostgresDb() {
 }
 
 void PostgresDb::connect() {
-  // Later keywords win: the URL may set the times, but neither a standby nor another name.
+  // Later keywords win: the URL may set the times, but neither a standby nor another name. If the server's
+  // host is gone without a word, the connection is lost after tcp_user_timeout or the keepalives, and
+  // connect_timeout passes before the next host is tried.
   constexpr std::array<const char*, 9> kKeywords = {
       "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
       "keepalives_interval",  "keepalives_count", "dbname",
       "target_session_attrs", "application_name", nullptr};
-  const std::array<const char*, 9> values = {"5",          "10000",      "5",        "2",    "3",
+  const std::array<const char*, 9> values = {"2",          "4000",       "2",        "1",    "3",
                                              url_.c_str(), "read-write", "millrace", nullptr};
   pg_conn* made = libpq().connect(kKeywords.data(), values.data(), 1);
   {
@@ -334,7 +312,9 @@ void PostgresDb::connect() {
       },
       &notices_);
   ++connections_;
+  server_process_ = libpq().server_process(connection_);
   is_lost_ = false;
+  if (answer_end_) answer_end_ = steady_clock::now() + kAnswerMax;
   run(kSetUp);
   check_server();
 }
@@ -367,18 +347,40 @@ PostgresDb::Result PostgresDb::begin(const char* sql) {
       if (libpq().transaction_status(connection_) != PQTRANS_IDLE) run("ROLLBACK");
       return run(sql);
     } catch (const DbError& e) {
-      if (e.cause != DbError::Cause::kUnreachable) {
+      const bool has_no_time = answer_end_ && steady_clock::now() >= *answer_end_;
+      if (e.cause != DbError::Cause::kUnreachable || has_no_time) {
         end_transaction();
         throw;
       }
     }
   }
   if (is_stopping_) throw DbError{.cause = DbError::Cause::kUnreachable, .message = "the store is closing"};
-  connect();
+  if (answer_end_ && steady_clock::now() < connect_again_)
+    throw DbError{.cause = DbError::Cause::kUnreachable, .message = "PostgreSQL could not be reached"};
+  const auto begun = steady_clock::now();
+  try {
+    connect();
+  } catch (const DbError&) {
+    const auto now = steady_clock::now();
+    connect_again_ = now + std::min<steady_clock::duration>(kConnectPauseMax, now - begun);
+    throw;
+  }
   return run(sql);
 }
 
-PostgresDb::Result PostgresDb::run(const char* sql) { return checked(libpq().exec(connection_, sql)); }
+PostgresDb::Result PostgresDb::run(const char* sql) {
+  return checked(answer_end_ ? answer(libpq().send(connection_, sql)) : libpq().exec(connection_, sql));
+}
+
+pg_result* PostgresDb::answer(int is_sent) {
+  if (is_sent == 0) return nullptr;
+  try {
+    return await_answer(connection_, *answer_end_);
+  } catch (const DbError&) {
+    is_lost_ = true;
+    throw;
+  }
+}
 
 PostgresDb::Result PostgresDb::checked(pg_result* result) {
   try {
@@ -392,7 +394,7 @@ PostgresDb::Result PostgresDb::checked(pg_result* result) {
 void PostgresDb::end_transaction() noexcept {
   busy_since_ms_ = 0;
   read_end_.reset();
-  if (libpq().status(connection_) != CONNECTION_OK) return;  // the server has rolled back
+  if (is_lost_ || libpq().status(connection_) != CONNECTION_OK) return;  // the server has rolled back
   if (libpq().transaction_status(connection_) == PQTRANS_IDLE) return;
   try {
     run("ROLLBACK");
@@ -410,7 +412,7 @@ void PostgresDb::begin_write() {
   busy_since_ms_ = steady_ms();
   try {
     const Result begun = begin(kBeginWrite);
-    if (observe_) observe_(base::wall_from(number(libpq().value(begun.get(), 0, 0))));
+    if (observe_) observe_(base::wall_from(text_number(libpq().value(begun.get(), 0, 0))));
   } catch (...) {
     busy_since_ms_ = 0;
     throw;
@@ -449,7 +451,7 @@ bool PostgresDb::was_committed() {
       connect();
       run(kBeginWrite);  // the old session has ended when the lock is free
       const Result row = run(ask.c_str());
-      const bool is_committed = row.rows() == 1 && number(libpq().value(row.get(), 0, 0)) == group_;
+      const bool is_committed = row.rows() == 1 && text_number(libpq().value(row.get(), 0, 0)) == group_;
       const int notices = notices_;
       if (is_committed) run(again.c_str());
       run(is_committed ? "COMMIT" : "ROLLBACK");
@@ -473,17 +475,22 @@ void PostgresDb::begin_read(steady_clock::time_point end) {
   const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
   const std::string text = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = " +
                            std::to_string(std::max<std::int64_t>(1, left.count()));
+  answer_end_ = end + kAnswerMax;
   begin(text.c_str());
   read_end_ = end;
 }
 
-void PostgresDb::end_read() noexcept { end_transaction(); }
+void PostgresDb::end_read() noexcept {
+  answer_end_ = steady_clock::now() + kAnswerMax;
+  end_transaction();
+  answer_end_.reset();
+}
 
 void PostgresDb::script(std::string_view sql) { run(std::string(sql).c_str()); }
 
 std::int64_t PostgresDb::last_row_id() {
   const Result last = run("SELECT lastval()");
-  return number(libpq().value(last.get(), 0, 0));
+  return text_number(libpq().value(last.get(), 0, 0));
 }
 
 }  // namespace millrace::storage

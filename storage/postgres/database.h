@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,7 @@ std::string postgres_text(std::string_view text);
 // prepared at its first run on a connection. Text is stored as postgres_text. After a lost connection, the
 // next begin_write or begin_read connects again. Transactions are READ COMMITTED. A writing one holds an
 // advisory lock of the schema from its beginning to its end, so that all writers of a store write in turn, as
-// on SQLite.
+// on SQLite. A read ends soon after its end even if the server does not answer; a write waits.
 class PostgresDb final : public Db {
  public:
   // Gets the server's clock at the beginning of each writing transaction, when its lock is held.
@@ -47,6 +48,8 @@ class PostgresDb final : public Db {
   std::int64_t changes() const override { return changes_; }
   // How long the present writing transaction has lasted; 0: there is none. Any thread.
   std::chrono::milliseconds busy() const;
+  // The server's process of this connection; 0: there is none. Any thread.
+  int server_process() const { return server_process_; }
 
  private:
   friend class PostgresStatement;
@@ -55,6 +58,7 @@ class PostgresDb final : public Db {
   Result begin(const char* sql);
   Result run(const char* sql);
   Result checked(pg_result* result);
+  pg_result* answer(int is_sent);
   void check_server();
   void end_transaction() noexcept;
   bool was_committed();
@@ -71,8 +75,12 @@ class PostgresDb final : public Db {
   const std::string writer_;  // the key of this connection's row in `writers`, in hexadecimal
   std::int64_t group_ = 0;    // number of the current writing transaction
   std::atomic<bool> is_stopping_{false};
+  std::atomic<int> server_process_{0};
   std::atomic<std::int64_t> busy_since_ms_{0};  // steady clock; 0: no writing transaction
   std::optional<std::chrono::steady_clock::time_point> read_end_;
+  // Reads only: until then, an answer of the server is waited for.
+  std::optional<std::chrono::steady_clock::time_point> answer_end_;
+  std::chrono::steady_clock::time_point connect_again_;  // reads only: not earlier
 };
 
 }  // namespace millrace::storage

@@ -30,6 +30,12 @@ Libpq load() {
   find(library, found.status, "PQstatus");
   find(library, found.error_message, "PQerrorMessage");
   find(library, found.exec, "PQexec");
+  find(library, found.send, "PQsendQuery");
+  find(library, found.send_prepare, "PQsendPrepare");
+  find(library, found.send_prepared, "PQsendQueryPrepared");
+  find(library, found.consume_input, "PQconsumeInput");
+  find(library, found.is_busy, "PQisBusy");
+  find(library, found.get_result, "PQgetResult");
   find(library, found.prepare, "PQprepare");
   find(library, found.exec_prepared, "PQexecPrepared");
   find(library, found.result_status, "PQresultStatus");
@@ -45,6 +51,7 @@ Libpq load() {
   find(library, found.set_notice_processor, "PQsetNoticeProcessor");
   find(library, found.transaction_status, "PQtransactionStatus");
   find(library, found.socket, "PQsocket");
+  find(library, found.server_process, "PQbackendPID");
   find(library, found.parse_url, "PQconninfoParse");
   find(library, found.free_options, "PQconninfoFree");
   return found;

@@ -11,6 +11,12 @@ struct Libpq {
   decltype(&::PQstatus) status;
   decltype(&::PQerrorMessage) error_message;
   decltype(&::PQexec) exec;
+  decltype(&::PQsendQuery) send;
+  decltype(&::PQsendPrepare) send_prepare;
+  decltype(&::PQsendQueryPrepared) send_prepared;
+  decltype(&::PQconsumeInput) consume_input;
+  decltype(&::PQisBusy) is_busy;
+  decltype(&::PQgetResult) get_result;
   decltype(&::PQprepare) prepare;
   decltype(&::PQexecPrepared) exec_prepared;
   decltype(&::PQresultStatus) result_status;
@@ -26,6 +32,7 @@ struct Libpq {
   decltype(&::PQsetNoticeProcessor) set_notice_processor;
   decltype(&::PQtransactionStatus) transaction_status;
   decltype(&::PQsocket) socket;
+  decltype(&::PQbackendPID) server_process;
   decltype(&::PQconninfoParse) parse_url;
   decltype(&::PQconninfoFree) free_options;
 };

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "platform/base/log.h"
 #include "storage/blobs/blob_files.h"
 #include "storage/data_dir.h"
 #include "storage/postgres/clock.h"
@@ -42,6 +44,31 @@ class PostgresGate final : public WriteGate {
   PostgresDb& db_;
   std::atomic<bool> interrupted_{false};
 };
+
+constexpr const char* kNoAnswer = "PostgreSQL, or its standby, does not answer";
+
+// Why a writing transaction lasts that a process of the server runs. Uses a connection of its own.
+std::string why_busy(const std::string& url, int server_process, const std::stop_token& stop) {
+  try {
+    PostgresDb db(url);
+    const std::stop_callback end(stop, [&db] { db.stop_waiting(); });
+    auto s = db.prepare(R"(
+        SELECT CASE WHEN w.wait_event = 'SyncRep'
+            THEN 'the standby of PostgreSQL (synchronous_standby_names = '
+                || current_setting('synchronous_standby_names') || ') does not confirm commits'
+            WHEN b.pid IS NOT NULL
+            THEN 'the write lock is held by ' || coalesce(b.application_name, '') || ' at '
+                || coalesce(host(b.client_addr), 'this host') || ' (process ' || b.pid || ' of PostgreSQL)'
+            ELSE '' END
+        FROM pg_stat_activity w LEFT JOIN pg_stat_activity b ON b.pid = ANY (pg_blocking_pids(w.pid))
+        WHERE w.pid = ?1
+        ORDER BY b.xact_start LIMIT 1)");
+    s.bind(server_process);
+    if (s.step() && !s.text(0).empty()) return s.text(0);
+  } catch (const DbError&) {  // it does not answer
+  }
+  return kNoAnswer;
+}
 
 base::Error server_refused(const std::string& why) {
   return base::error(base::Code::kInternal, "store.url: " + why);
@@ -181,13 +208,27 @@ class PostgresStore final : public Store {
       const std::int64_t free = free_bytes(options_.data_dir);
       health_.set_disk(free >= 0 && free < options_.disk_free_min_bytes,
                        std::to_string(free) + " bytes are free in " + options_.data_dir);
-      if (db_.busy() >= options_.stuck_lock_after) {
-        const std::string why = "PostgreSQL, or its standby, does not answer";
-        health_.set_degraded(why);
-        writer_->withdraw(why);
-      }
+      if (db_.busy() >= options_.stuck_lock_after)
+        degrade(stop);
+      else if (health_.degraded() || !last_cause_.empty())
+        recover();
       if (health_.failing() && writer_->depth() == 0) writer_->try_write();
     }
+  }
+
+  // The transaction that lasted has ended, and another may never begin.
+  void recover() {
+    last_cause_.clear();
+    health_.clear_degraded();
+  }
+
+  void degrade(const std::stop_token& stop) {
+    if (!health_.degraded()) health_.set_degraded(kNoAnswer);
+    writer_->withdraw(kNoAnswer);  // before the question, which can take seconds
+    const std::string why = why_busy(options_.url, db_.server_process(), stop);
+    if (db_.busy() < options_.stuck_lock_after) return;
+    if (std::exchange(last_cause_, why) != why) base::log_warn("store_degraded_cause", {{"cause", why}});
+    health_.set_degraded(why);
   }
 
   const Options options_;
@@ -195,6 +236,7 @@ class PostgresStore final : public Store {
   PostgresClock server_clock_;
   const base::Clock& clock_;
   HealthState health_;
+  std::string last_cause_;  // of a degraded state that lasts; used by watch_ only
   std::unique_ptr<Blobs> blobs_;
   ReaderPool readers_;
   PostgresDb db_;

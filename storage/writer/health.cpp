@@ -18,13 +18,13 @@ constexpr const char* kWritesFail = "writes fail; the gateway's log names the fi
 
 void HealthState::set_degraded(std::string detail) {
   std::lock_guard lock(mutex_);
-  if (!degraded_.exchange(true)) base::log_warn("store_degraded", {{"reason", detail}});
+  if (!degraded_.exchange(true) && !failing()) base::log_warn("store_degraded", {{"reason", detail}});
   store_detail_ = std::move(detail);
 }
 
 void HealthState::clear_degraded() {
   std::lock_guard lock(mutex_);
-  if (degraded_.exchange(false)) base::log_info("store_recovered");
+  if (degraded_.exchange(false) && !failing()) base::log_info("store_recovered");
   store_detail_.clear();
 }
 

@@ -1,13 +1,23 @@
-"""A gateway on PostgreSQL: kill -9 of the gateway and of the server, and a standby that takes over."""
+"""A gateway on PostgreSQL: kill -9 of the gateway and of the server, and a standby that stops or takes over."""
 
+import json
 import random
+import threading
 import time
+from contextlib import closing
 
-from ledger import Ledger
-from millrace import Gateway, eventually
+import pytest
+from cluster import AnyNode
+from documents import data_uri, tiny_pdf
+from ledger import CONNECTION_ERRORS, Ledger, all_jobs
+from millrace import Client, Gateway, eventually
 
 KILLS = 10
 ACCEPTS_AFTER_PROMOTION_S = 5
+NOTICED_S = 4  # a commit that lasts 2 s, seen once a second
+RECOVERED_S = 3
+REFUSED_S = 5
+AT_ONCE_S = 1
 
 
 def test_no_job_is_lost_or_doubled_when_the_gateway_and_postgresql_are_killed(postgres, tmp_path):
@@ -35,9 +45,7 @@ def test_no_job_is_lost_or_doubled_when_the_gateway_and_postgresql_are_killed(po
 
 
 def test_a_promoted_standby_has_every_accepted_job(postgres, tmp_path):
-    standby = postgres.standby()
-    both = postgres.url.rsplit("/", 1)[0] + "," + standby.split("@")[1] + "?target_session_attrs=read-write"
-    gateway = Gateway(tmp_path / "data", "--store.url", both).start()
+    gateway = Gateway(tmp_path / "data", "--store.url", postgres.standby()).start()
     ledger = Ledger(lambda: gateway.client)
     ledger.start(threads=4)
     try:
@@ -55,3 +63,134 @@ def test_a_promoted_standby_has_every_accepted_job(postgres, tmp_path):
         raise
     finally:
         gateway.close()
+
+
+class Submission:
+    """A request of a thread of its own. `reply` is None until there is one, and if the connection is lost."""
+
+    def __init__(self, gateway, text):
+        self._gateway, self._text = gateway, text
+        self.reply = None
+        self._thread = threading.Thread(target=self._send, daemon=True)
+        self._thread.start()
+
+    def _send(self):
+        try:
+            self.reply = self.send()
+        except CONNECTION_ERRORS:
+            pass
+
+    def send(self):
+        body = {"document": {"type": "document_url", "document_url": data_uri(tiny_pdf(self._text))}}
+        return self._gateway.client.post("/v1/ocr", body, headers={"Prefer": "respond-async", "Idempotency-Key": self._text})
+
+    def accepted(self):
+        return self.reply is not None and self.reply.status in (200, 202)
+
+    def check(self):
+        """The submission has one job, whatever its first answer was, and that is the one of the answer."""
+        self._thread.join(60)
+        assert not self._thread.is_alive(), "the request was never answered"
+        assert self.reply is not None and self.reply.status in (200, 202, 503), self.reply
+        again = eventually(lambda: (reply := self.send()).status in (200, 202) and reply, what="accepted")
+        job = again.headers["x-millrace-job"]
+        if self.accepted():
+            assert self.reply.headers["x-millrace-job"] == job
+        client = AnyNode(lambda: [self._gateway.client])  # repeats a read while connections are made
+        assert client.wait_terminal(job)["status"] == "succeeded"
+        assert self._text in client.get(f"/v1/jobs/{job}/result").json()["pages"][0]["markdown"]
+        assert set(all_jobs(client)) == {job}
+
+
+@pytest.fixture
+def replicated(postgres, tmp_path):
+    """A gateway on a server with a standby."""
+    with closing(Gateway(tmp_path / "data", "--store.url", postgres.standby()).start()) as gateway:
+        yield gateway
+        print(gateway.tail())
+
+
+def readiness(gateway):
+    return gateway.client.get("/readyz")
+
+
+def test_a_commit_that_the_standby_lacks_is_no_answer_after_a_restart_until_the_standby_has_it(postgres, replicated):
+    postgres.pause_standby()
+    submission = Submission(replicated, "on the server alone")
+    eventually(postgres.waits_for_standby, what="the COMMIT waits for the standby")
+    postgres.kill()
+    postgres.start()
+    eventually(lambda: "store_commit_in_doubt" in replicated.log.read_text(), what="the COMMIT is in doubt")
+    eventually(postgres.waits_for_standby, what="the restarted server waits for the standby")
+    assert not submission.accepted()
+    postgres.resume()
+    submission.check()
+    assert "store_commit_settled" in replicated.log.read_text()
+
+
+def test_a_commit_that_the_standby_lacks_was_not_done_after_its_promotion(postgres, replicated):
+    postgres.detach_standby()
+    submission = Submission(replicated, "lost with the server")
+    eventually(postgres.waits_for_standby, what="the COMMIT waits for the standby")
+    postgres.kill()
+    postgres.promote()
+    submission.check()
+    (settled, *_) = (line for line in replicated.log.read_text().splitlines() if "store_commit_settled" in line)
+    assert not json.loads(settled)["committed"]
+
+
+def test_a_standby_that_does_not_answer_degrades_the_store_until_it_does(postgres, replicated):
+    postgres.pause_standby()
+    begun = time.monotonic()
+    submission = Submission(replicated, "before the standby was known to be stopped")
+    eventually(lambda: readiness(replicated).status == 503, NOTICED_S, "the store is degraded")
+    print(f"degraded {time.monotonic() - begun:.1f} s after the standby was stopped")
+    store = readiness(replicated).json()["store"]
+    assert store["status"] == "degraded", store
+    named = "synchronous_standby_names = standby"
+    eventually(lambda: named in readiness(replicated).json()["store"]["detail"], NOTICED_S, "the standby is named")
+    assert named in replicated.log.read_text()
+    refused = Submission(replicated, "while it is stopped")
+    eventually(lambda: refused.reply, NOTICED_S, "an answer")
+    assert refused.reply.status == 503 and int(refused.reply.headers["retry-after"]) >= 1
+    postgres.resume()
+    resumed = time.monotonic()
+    eventually(lambda: readiness(replicated).status == 200, RECOVERED_S, "the store accepts again")
+    print(f"ready {time.monotonic() - resumed:.1f} s after the standby went on")
+    submission.check()
+
+
+def test_an_api_node_with_nothing_to_write_is_ready_again_after_its_standby_was_stopped(postgres, tmp_path):
+    with closing(Gateway(tmp_path / "data", "--store.url", postgres.standby(), role="api").start()) as gateway:
+        postgres.pause_standby()
+        submission = Submission(gateway, "the only one")
+        eventually(lambda: readiness(gateway).status == 503, NOTICED_S, "the store is degraded")
+        postgres.resume()
+        eventually(lambda: readiness(gateway).status == 200, RECOVERED_S, "the store accepts again")
+        eventually(lambda: submission.reply, what="an answer")
+
+
+def test_health_checks_and_refusals_go_on_while_the_server_does_not_answer(postgres, tmp_path):
+    with closing(Gateway(tmp_path / "data", "--store.url", postgres.url).start()) as gateway:
+        quick = Client(gateway.url, gateway.client.key, timeout=REFUSED_S)
+        ledger = Ledger(lambda: quick)
+        ledger.start(threads=4)
+        ledger.wait_acknowledged(10)
+        postgres.pause()
+        eventually(lambda: answered_at_once(quick, "/readyz").status == 503, NOTICED_S, "the store is degraded")
+        refused = Submission(gateway, "while it does not answer")
+        eventually(lambda: refused.reply, REFUSED_S, "an answer")
+        assert refused.reply.status == 503
+        assert quick.get("/v1/jobs").status == 503
+        postgres.resume()
+        eventually(lambda: answered_at_once(quick, "/readyz").status == 200, RECOVERED_S, "the store accepts again")
+        ledger.wait_acknowledged(ledger.acknowledged() + 10)
+        ledger.stop()
+        assert ledger.check(AnyNode(lambda: [gateway.client])) >= 20
+
+
+def answered_at_once(client, path):
+    began = time.monotonic()
+    reply = client.get(path)
+    assert time.monotonic() - began < AT_ONCE_S, f"{path} took {time.monotonic() - began:.1f} s"
+    return reply

@@ -100,6 +100,18 @@ def scan_pdf(images, dpi=200, quality=60):
     return out.getvalue()
 
 
+def line_scan(text):
+    """A PNG image of one line of text."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 40)
+    image = Image.new("L", (40 * len(text), 160), 255)
+    ImageDraw.Draw(image).text((60, 50), text, 0, font)
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
 def full_scans(pages):
     """A PDF of page images full of text; each page takes about a second to read."""
     from PIL import Image, ImageDraw, ImageFont

@@ -11,7 +11,7 @@ import threading
 import uuid
 from dataclasses import dataclass
 
-from documents import data_uri, tiny_pdf
+from documents import data_uri, line_scan, tiny_pdf
 from millrace import TERMINAL
 
 CONNECTION_ERRORS = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
@@ -22,18 +22,79 @@ OPEN_PER_THREAD = 100  # submissions that are not known to have ended; the defau
 class Submission:
     nonce: str
     key: str
+    work: object
     job: str = None
     repeats: int = 0
     ended: bool = False
 
 
+class Documents:
+    """OCR of documents with a text layer. Above 32 KiB they are blobs; `padding` makes them larger."""
+
+    def __init__(self, pages=1, padding=0):
+        self._pages = pages
+        self._padding = padding
+
+    def submit(self, client, submission):
+        text = [f"{submission.nonce} page {page}" for page in range(self._pages)]
+        document = data_uri(tiny_pdf(*text, padding=self._padding))
+        return client.submit_ocr(document, key=submission.key).headers["x-millrace-job"]
+
+    def check(self, client, submission):
+        pages = result_of(client, submission)["pages"]
+        assert [page["index"] for page in pages] == list(range(self._pages)), (submission, pages)
+        for page in pages:
+            assert f"{submission.nonce} page {page['index']}" in page["markdown"], (submission, page)
+
+
+class Scans:
+    """OCR of an image of one line of text."""
+
+    _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+    def submit(self, client, submission):
+        document = data_uri(line_scan(self._text(submission)), media="image/png")
+        return client.submit_ocr(document, key=submission.key).headers["x-millrace-job"]
+
+    def check(self, client, submission):
+        (page,) = result_of(client, submission)["pages"]
+        assert self._text(submission) in page["markdown"], (submission, page)
+
+    def _text(self, submission):
+        number = submission.nonce.split()[1]
+        return "scan " + " ".join(self._DIGITS[int(digit)] for digit in number)
+
+
+class Chats:
+    """Deferred chats with a model of CountingUpstream."""
+
+    def __init__(self, model):
+        self._model = model
+
+    def submit(self, client, submission):
+        body = {"model": self._model, "messages": f"say {submission.key}", "deferred": True}
+        reply = client.post("/v1/chat/completions", body, headers={"Idempotency-Key": submission.key})
+        assert reply.status == 200, (reply.status, reply.body)
+        return reply.json()["request_id"]
+
+    def check(self, client, submission):
+        (choice,) = result_of(client, submission)["choices"]
+        assert choice["message"]["content"] == f"reply to {submission.key}", (submission, choice)
+
+
+def result_of(client, submission):
+    reply = client.get(f"/v1/jobs/{submission.job}/result")
+    assert reply.status == 200, (submission, reply.status, reply.body)
+    return reply.json()
+
+
 class Ledger:
     """Submits documents from several threads while the gateway may die at any moment. `client` is called for every attempt,
-    because a restarted gateway has another port."""
+    because a restarted gateway has another port. `works`: what is submitted, in turn."""
 
-    def __init__(self, client, pages=1, open_per_thread=OPEN_PER_THREAD):
+    def __init__(self, client, pages=1, open_per_thread=OPEN_PER_THREAD, works=()):
         self._client = client
-        self._pages = pages
+        self._works = works or [Documents(pages)]
         self._open_per_thread = open_per_thread
         self._lock = threading.Condition()
         self._numbers = itertools.count()
@@ -78,7 +139,11 @@ class Ledger:
             if len(unsettled) == self._open_per_thread:
                 self._until_terminal(unsettled.popleft())
             number = next(self._numbers)
-            submission = Submission(nonce=f"nonce {number} {uuid.uuid4().hex}", key=f"key-{number}-{uuid.uuid4().hex}")
+            submission = Submission(
+                nonce=f"nonce {number} {uuid.uuid4().hex}",
+                key=f"key-{number}-{uuid.uuid4().hex}",
+                work=self._works[number % len(self._works)],
+            )
             with self._lock:
                 self.submissions.append(submission)
             self._until_acknowledged(submission)
@@ -94,12 +159,10 @@ class Ledger:
                 self._stopping.wait(0.02)
 
     def _until_acknowledged(self, submission):
-        document = data_uri(tiny_pdf(*[f"{submission.nonce} page {page}" for page in range(self._pages)]))
         pause = threading.Event()
         while not submission.job:
             try:
-                reply = self._client().submit_ocr(document, key=submission.key)
-                job = reply.headers["x-millrace-job"]
+                job = submission.work.submit(self._client(), submission)
             except AssertionError as refused:
                 if "(503," in str(refused):
                     submission.repeats += 1
@@ -126,18 +189,10 @@ class Ledger:
         for submission in self.submissions:
             job = client.wait_terminal(submission.job, within_s)
             assert job["status"] == "succeeded", (submission, job)
-            self._check_result(client, submission)
+            submission.work.check(client, submission)
             self._check_history(client, submission)
         assert set(all_jobs(client)) == {*submissions, *others}, "the gateway has a job that was not submitted, or lost one"
         return len(submissions)
-
-    def _check_result(self, client, submission):
-        reply = client.get(f"/v1/jobs/{submission.job}/result")
-        assert reply.status == 200, (submission, reply.status, reply.body)
-        pages = reply.json()["pages"]
-        assert [page["index"] for page in pages] == list(range(self._pages)), (submission, pages)
-        for page in pages:
-            assert f"{submission.nonce} page {page['index']}" in page["markdown"], (submission, page)
 
     def _check_history(self, client, submission):
         events = client.get(f"/v1/jobs/{submission.job}/events?limit=200").json()["items"]
