@@ -24,8 +24,7 @@ void OcrRun::open() {
 }
 
 void OcrRun::opened(base::Result<OcrTask> task) {
-  if (!task && jobs::is_local_limit(task.error()))
-    return read_input_later(task.error(), [this] { open(); });
+  if (!task && jobs::is_local_limit(task.error())) return read_input_later(task.error(), [this] { open(); });
   if (!task) return fail(task.error());
   task_ = std::move(*task);
   if (!is_remote()) limit_engine_time(options_.engine_time, task_.engine_time);

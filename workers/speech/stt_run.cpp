@@ -42,8 +42,7 @@ void SttRun::open() {
 }
 
 void SttRun::opened(base::Result<SttTask> task) {
-  if (!task && jobs::is_local_limit(task.error()))
-    return read_input_later(task.error(), [this] { open(); });
+  if (!task && jobs::is_local_limit(task.error())) return read_input_later(task.error(), [this] { open(); });
   if (!task) return fail(task.error());
   task_ = std::move(*task);
   const bool has_references = tells_speakers() && !task_.spec.speakers.references.empty();
