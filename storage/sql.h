@@ -53,7 +53,6 @@ inline constexpr auto kSqlNames = std::to_array<SqlName>({
     {"schedule_time", Schedule::kTime},
     {"schedule_delay", Schedule::kDelay},
     // machines.phase, machines.desired, machines.source
-    {"phase_accepted", schemas::MachinePhase::kAccepted},
     {"phase_running", schemas::MachinePhase::kRunning},
     {"phase_sleeping", schemas::MachinePhase::kSleeping},
     {"phase_destroyed", schemas::MachinePhase::kDestroyed},
@@ -61,6 +60,7 @@ inline constexpr auto kSqlNames = std::to_array<SqlName>({
     {"desired_running", schemas::MachineState::kRunning},
     {"desired_sleeping", schemas::MachineState::kSleeping},
     {"desired_destroyed", schemas::MachineState::kDestroyed},
+    {"driver_ssh", schemas::MachineDriver::kSsh},
     {"source_file", schemas::MachineSource::kFile},
     // ssh_sessions.status
     {"ssh_waking", schemas::SshStatus::kWaking},

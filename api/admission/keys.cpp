@@ -125,16 +125,30 @@ bool admin_key_differs(const std::vector<storage::ApiKeyRow>& keys, const std::s
   return row != nullptr && row->mac != key_mac(pepper, text);
 }
 
-base::Status check_secret(storage::Store& store, const char* name, std::string_view secret) {
+// Whether it is the secret that the store was used with; the first one counts.
+base::Result<bool> is_known_secret(storage::Store& store, const char* name, std::string_view secret) {
   storage::SecretChecks checks(store);
   const std::string value = check_value(secret, name);
   auto known = checks.find(name);
   if (known && !*known) {
-    if (auto added = checks.add(name, value); !added) return added;
+    if (auto added = checks.add(name, value); !added) return added.error();
     known = checks.find(name);
   }
   if (!known) return known.error();
-  return *known == value ? base::Status() : other_secret(store.secrets_dir() + "/" + name);
+  return *known == value;
+}
+
+base::Status check_secret(storage::Store& store, const char* name, std::string_view secret) {
+  const auto same = is_known_secret(store, name, secret);
+  if (!same) return same.error();
+  return *same ? base::Status() : other_secret(store.secrets_dir() + "/" + name);
+}
+
+base::Error other_authority(const std::string& what) {
+  return base::error(base::Code::kInternal,
+                     what +
+                         "; copy the folder ca of secrets.dir from a host that runs. To replace the "
+                         "authorities on all hosts, run `millrace keys accept-secrets` and copy the folder");
 }
 
 base::Error missing_pepper(const std::string& path) {
@@ -177,9 +191,27 @@ base::Status accept_secrets(storage::Store& store, const std::string& actor) {
   return checks.replace(kHostCaFile, check_value((*authority)->host_ca(), kHostCaFile), actor);
 }
 
-base::Status check_authority(storage::Store& store, const machines::SshAuthority& authority) {
-  if (auto checked = check_secret(store, kUserCaFile, authority.user_ca()); !checked) return checked;
-  return check_secret(store, kHostCaFile, authority.host_ca());
+base::Result<std::shared_ptr<const machines::SshAuthority>> authority_of(storage::Store& store) {
+  const std::string& folder = store.secrets_dir();
+  const bool is_shared = !store.options().host.empty();
+  storage::SecretChecks checks(store);
+  for (const char* name : {kUserCaFile, kHostCaFile}) {
+    const std::string path = folder + "/" + name;
+    if (!is_shared || !is_missing_file(path)) continue;
+    const auto known = checks.find(name);
+    if (!known) return known.error();
+    if (*known) return other_authority(path + " is missing");
+  }
+  auto authority = machines::SshAuthority::open(folder, store.options().data_dir);
+  if (!authority || !is_shared) return authority;
+  for (const auto& [name, key] :
+       {std::pair{kUserCaFile, (*authority)->user_ca()}, std::pair{kHostCaFile, (*authority)->host_ca()}}) {
+    const auto same = is_known_secret(store, name, key);
+    if (!same) return same.error();
+    if (!*same)
+      return other_authority(folder + "/" + name + " is not the file that this store has been used with");
+  }
+  return authority;
 }
 
 base::Result<std::string> secret_key_of(storage::Store& store) {

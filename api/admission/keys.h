@@ -2,6 +2,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,9 +34,9 @@ base::Result<std::string> secret_key_of(storage::Store& store);
 std::vector<std::string> secret_file_problems(const std::string& secrets_dir,
                                               const std::map<std::string, std::string>& checks,
                                               bool has_keys);
-// kInternal: the store has been used with other SSH authorities, so certificates of other hosts would not be
-// accepted.
-base::Status check_authority(storage::Store& store, const machines::SshAuthority& authority);
+// The SSH authorities in SECRETS/ca; they are created for a new store. If several hosts may share the store,
+// all must have the same ones. kInternal: they are missing or not those that the store was used with.
+base::Result<std::shared_ptr<const machines::SshAuthority>> authority_of(storage::Store& store);
 // From now on the present files are those of the store. What was made with others cannot be read.
 base::Status accept_secrets(storage::Store& store, const std::string& actor);
 

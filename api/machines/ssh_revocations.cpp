@@ -13,8 +13,18 @@ base::Status Revocations::publish() {
   const auto revoked = storage::SshSessions(store_).revoked();
   if (!revoked) return revoked.error();
   const std::vector<std::uint64_t> serials(revoked->serials.begin(), revoked->serials.end());
-  return authority_->write_revocation_list(serials, static_cast<std::uint64_t>(revoked->version),
-                                           clock_.wall());
+  base::Status written =
+      authority_->write_revocation_list(serials, static_cast<std::uint64_t>(revoked->version), clock_.wall());
+  if (written) published_ = revoked->version;
+  return written;
+}
+
+// Each host has a list of its own.
+bool Revocations::is_behind() {
+  if (store_.options().host.empty()) return false;
+  const auto version = storage::SshSessions(store_).revocation_version();
+  const std::lock_guard lock(mutex_);
+  return version && *version != published_;
 }
 
 base::Status Revocations::close_of_ended_keys() {
@@ -28,7 +38,7 @@ base::Status Revocations::close_of_ended_keys() {
     });
   }
   if (*any) publish_due_ = true;
-  if (!publishes) return {};
+  if (!publishes && !is_behind()) return {};
   base::Status published = publish();
   if (published) publish_due_ = false;
   return published;

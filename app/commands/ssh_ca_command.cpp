@@ -35,10 +35,8 @@ constexpr unsigned kListMode = 0644;
 
 int with_authority(const Flags& flags, const std::function<int(OpenedStore&, const Authority&)>& act) {
   return with_store(flags, [&](OpenedStore& opened) {
-    const auto authority = machines::SshAuthority::open(opened.store->secrets_dir());
-    if (!authority) return fail(authority.error().message);
-    const base::Status checked = api::check_authority(*opened.store, **authority);
-    return checked ? act(opened, *authority) : fail(checked.error().message);
+    const auto authority = api::authority_of(*opened.store);
+    return authority ? act(opened, *authority) : fail(authority.error().message);
   });
 }
 

@@ -20,6 +20,7 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings, 
   options.url = settings.store_url;
   options.data_dir = settings.data_dir;
   options.secrets_dir = settings.secrets_dir;
+  if (!settings.store_url.empty()) options.host = settings.host_name;
   options.open_blobs = blob_opener(settings.blobs);
   options.blob_place = blob_place(settings);
   options.disk_free_min_bytes = settings.disk_free_min_bytes;

@@ -122,6 +122,7 @@ struct Gateway::Impl {
   Impl(const Settings& s, const Roles& r) : settings(s), roles(r), core(s) {}
 
   base::Status open_store();
+  bool calls_models() const;
   base::Status add_presence();
   void add_maintenance();
   base::Status open_authority();
@@ -174,12 +175,18 @@ base::Status Gateway::Impl::open_store() {
   return {};
 }
 
+// Documents and recordings call models only where one is configured.
+bool Gateway::Impl::calls_models() const {
+  const bool reads = runs(schemas::Kind::kOcr) || runs(schemas::Kind::kStt);
+  return roles.api || runs(schemas::Kind::kChat) || (reads && !settings.models.models.empty());
+}
+
 base::Status Gateway::Impl::add_presence() {
   if (settings.store_url.empty()) return {};
   auto opened = Presence::open({.data_dir = settings.data_dir,
                                 .host = settings.host_name,
                                 .serves_api = roles.api,
-                                .calls_models = roles.api || runs(schemas::Kind::kChat)},
+                                .calls_models = calls_models()},
                                *core.store, *loop);
   if (!opened) return opened.error();
   presence = *std::move(opened);
@@ -206,10 +213,10 @@ void Gateway::Impl::add_maintenance() {
 // The issuer of SSH sessions and the process that runs machines both sign certificates.
 base::Status Gateway::Impl::open_authority() {
   if (!roles.api && !runs(schemas::Kind::kExec)) return {};
-  auto opened = machines::SshAuthority::open(settings.secrets_dir, settings.data_dir);
+  auto opened = api::authority_of(*core.store);
   if (!opened) return opened.error();
   authority = *std::move(opened);
-  return api::check_authority(*core.store, *authority);
+  return {};
 }
 
 base::Status Gateway::Impl::add_worker() {

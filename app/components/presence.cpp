@@ -6,6 +6,7 @@
 
 #include "api/admission/keys.h"
 #include "platform/base/log.h"
+#include "storage/db/process_end.h"
 
 namespace millrace::app {
 namespace {
@@ -54,11 +55,11 @@ base::Result<std::unique_ptr<Presence>> Presence::open(const Options& options, s
                 .calls_models = options.calls_models};
   const auto begun = steady_clock::now();
   while (true) {
-    const auto asked = steady_clock::now();
+    const auto sent_at = steady_clock::now();
     const auto found = wait_for<storage::Installation>(
         [&](auto done) { storage::Processes(store).report(state->own, std::move(done)); });
     if (found) {
-      state->take(*found, asked);
+      state->apply_report(*found, sent_at);
       break;
     }
     const bool may_end = found.error().code == base::Code::kInvalidState;
@@ -83,7 +84,10 @@ void Presence::on_model_processes(std::function<void(int)> changed) {
 }
 
 void Presence::leave() {
-  if (state_->stopped.exchange(true)) return;
+  {
+    const std::lock_guard lock(state_->reporting);
+    if (state_->stopped.exchange(true)) return;
+  }
   {
     const std::lock_guard lock(state_->mutex);
     state_->model_processes_changed = {};
@@ -96,9 +100,9 @@ void Presence::leave() {
   done.wait_for(kLeaveMax);
 }
 
-void Presence::State::take(const storage::Installation& found, steady_clock::time_point asked) {
+void Presence::State::apply_report(const storage::Installation& found, steady_clock::time_point sent_at) {
   api_processes = found.api_processes;
-  maintains_until = found.maintains ? asked + storage::kMaintenanceLease : steady_clock::time_point();
+  maintains_until = found.maintains ? sent_at + storage::kMaintenanceLease : steady_clock::time_point();
   const std::lock_guard lock(mutex);
   if (std::exchange(model_processes, found.model_processes) == found.model_processes) return;
   if (model_processes_changed) model_processes_changed(model_processes);
@@ -111,14 +115,16 @@ void Presence::State::report_again() {
 
 // While the store does not answer, the last report counts until it is too old.
 void Presence::State::report() {
+  const std::lock_guard lock(reporting);
   if (stopped) return;
   own.runs_machines = runs_machines;
-  storage::Processes(store).report(own, [self = shared_from_this(), asked = steady_clock::now()](
+  storage::Processes(store).report(own, [self = shared_from_this(), sent_at = steady_clock::now()](
                                             const base::Result<storage::Installation>& found) {
     if (found) {
-      self->take(*found, asked);
-    } else if (found.error().code == base::Code::kInvalidState) {
-      base::log_error("host_name_in_use", {{"error", found.error().message}});
+      self->apply_report(*found, sent_at);
+    } else if (found.error().code == base::Code::kInvalidState && storage::claim_end()) {
+      // This process was silent for so long that another one took the name, with its machines.
+      storage::end_process("host_name_in_use", {{"error", found.error().message}});
     }
     if (!self->stopped) self->loop->post([self] { self->report_again(); });
   });

@@ -51,14 +51,15 @@ class Presence {
     storage::Process own;
     std::atomic<bool> runs_machines{false}, stopped{false};
     std::atomic<int> api_processes{1};
-    std::mutex mutex;  // of the next two
+    std::mutex reporting;  // no report is written after the rows were removed
+    std::mutex mutex;      // of the next two
     int model_processes = 1;
     std::function<void(int)> model_processes_changed;
     std::atomic<std::chrono::steady_clock::time_point> maintains_until{};
     net::Loop* loop = nullptr;
     net::Loop::Timer timer;  // loop thread only
 
-    void take(const storage::Installation& found, std::chrono::steady_clock::time_point asked);
+    void apply_report(const storage::Installation& found, std::chrono::steady_clock::time_point sent_at);
     void report();
     void report_again();
   };

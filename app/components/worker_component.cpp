@@ -135,9 +135,9 @@ base::Status WorkerComponent::Impl::add_machines() {
   }
   worker->add(Kind::kExec, slots(Kind::kExec), machines->make_exec_runner(secret_key));
   worker->add(Kind::kMachine, {kMachineSlots, kMachineSlots}, machines->make_machine_runner());
-  if (auto placed = place_machines(); !placed) return placed;
   if (!machines->findings().sandbox_off.empty()) return {};
   has_sandbox = true;
+  if (auto placed = place_machines(); !placed) return placed;
   return ensure_local_machine(dependencies.worker.store);
 }
 

@@ -59,7 +59,8 @@ std::vector<Table> tables_of(SqliteDb& db) {
   std::vector<Table> tables;
   auto names = db.compile(R"(
       SELECT t.name, c.name, c.type FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
-      WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY t.name, c.cid)");
+      WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'
+          AND t.name NOT IN ('processes', 'leases') ORDER BY t.name, c.cid)");
   while (names->step()) {
     const std::string table(names->bytes(0));
     if (tables.empty() || tables.back().name != table) tables.push_back({table, {}});

@@ -67,7 +67,15 @@ int handle_lost_workers(Tx& tx, const Store::Options& options, int losses_max,
   return for_each_job(tx.db, jobs, [&](JobRow& row) { transitions.handle_lost_worker(row, losses_max); });
 }
 
+// A worker with this name has started on another host since: its jobs are not those of ours.
+bool is_of_another_host(Db& db, const Store::Options& options, const std::string& worker) {
+  if (options.host.empty()) return false;
+  auto s = db.prepare("SELECT 1 FROM workers WHERE name = ?1 AND host <> ?2");
+  return s.bind(worker, options.host).step();
+}
+
 int release_worker_in(Tx& tx, const Store::Options& options, const std::string& worker, int losses_max) {
+  if (is_of_another_host(tx.db, options, worker)) return 0;
   std::vector<base::Uuid> jobs;
   {
     auto s = tx.db.prepare(R"(

@@ -396,6 +396,13 @@ base::Result<std::vector<SshSession>> SshSessions::list(const std::string& tenan
   return items;
 }
 
+base::Result<std::int64_t> SshSessions::revocation_version() {
+  return read(store_.readers(), [](Db& db) {
+    auto s = db.prepare("SELECT count FROM ssh_closes");
+    return s.step() ? s.integer(0) : 0;
+  });
+}
+
 base::Result<SshSessions::Revoked> SshSessions::revoked() {
   return read(store_.readers(), [&](Db& db) { return revoked_at(db, store_.clock().wall()); });
 }

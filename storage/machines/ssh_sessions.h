@@ -66,6 +66,8 @@ class SshSessions {
     std::int64_t version = 0;
   };
   base::Result<Revoked> revoked();
+  // Revoked::version alone.
+  base::Result<std::int64_t> revocation_version();
 
  private:
   Store& store_;

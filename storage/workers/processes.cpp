@@ -16,16 +16,18 @@ namespace millrace::storage {
 namespace {
 
 constexpr std::size_t kReportBytes = 512;
-constexpr std::chrono::hours kForgottenAfter{24};
+constexpr std::chrono::hours kRowLifetime{24};
 constexpr const char* kMaintenance = "maintenance";
 
 std::int64_t alive_since(const Tx& tx) { return base::millis(tx.boot - kProcessTimeout); }
+// A later report was written before the server's clock went back.
+std::int64_t alive_until(const Tx& tx) { return base::millis(tx.boot + kProcessTimeout); }
 
 bool is_name_taken(const Tx& tx, const Process& own) {
   auto s = tx.db.prepare(R"(
       SELECT 1 FROM processes
-      WHERE host = ?1 AND data_dir <> ?2 AND seen_boot > ?3 LIMIT 1)"_sql);
-  return s.bind(own.host, own.data_dir, alive_since(tx)).step();
+      WHERE host = ?1 AND data_dir <> ?2 AND seen_boot > ?3 AND seen_boot <= ?4 LIMIT 1)"_sql);
+  return s.bind(own.host, own.data_dir, alive_since(tx), alive_until(tx)).step();
 }
 
 void write_process(const Tx& tx, const Process& own) {
@@ -45,14 +47,13 @@ bool take_lease(const Tx& tx, const std::string& host) {
   auto s = tx.db.prepare(R"(
       INSERT INTO leases (name, host, until) VALUES (?1, ?2, ?3)
       ON CONFLICT (name) DO UPDATE SET host = excluded.host, until = excluded.until
-      WHERE leases.host = excluded.host OR leases.until <= ?4)"_sql);
+      WHERE leases.host = excluded.host OR leases.until <= ?4 OR leases.until > excluded.until)"_sql);
   s.bind(kMaintenance, host, base::millis(tx.boot + kMaintenanceLease), base::millis(tx.boot)).run();
   return s.changes() == 1;
 }
 
-// On many hosts this is a seek among a few rows; each process calls it, since any host may be gone.
-void remove_forgotten(const Tx& tx) {
-  const std::int64_t before = base::millis(tx.boot - kForgottenAfter);
+void remove_expired(const Tx& tx) {
+  const std::int64_t before = base::millis(tx.boot - kRowLifetime);
   tx.db.prepare("DELETE FROM processes WHERE seen_boot < ?1").bind(before).run();
   tx.db.prepare("DELETE FROM worker_slots WHERE worker IN (SELECT name FROM workers WHERE seen_boot < ?1)")
       .bind(before)
@@ -61,7 +62,7 @@ void remove_forgotten(const Tx& tx) {
 }
 
 void place_at(Db& db, const base::Uuid& machine, const std::string& host) {
-  db.prepare("UPDATE machines SET host = ?2 WHERE id = ?1 AND host IS NULL").bind(machine, host).run();
+  db.prepare("UPDATE machines SET host = ?2 WHERE id = ?1").bind(machine, host).run();
   const std::string lane = schemas::machine_id(machine);
   db.prepare(R"(
       UPDATE jobs SET host = ?2
@@ -70,14 +71,30 @@ void place_at(Db& db, const base::Uuid& machine, const std::string& host) {
       .run();
 }
 
-// Machines that were created while no host ran machines.
-void place_new_machines(const Tx& tx, const std::string& host) {
-  std::vector<base::Uuid> unplaced;
-  {
-    auto s = tx.db.prepare("SELECT id FROM machines WHERE host IS NULL AND phase = {phase_accepted}"_sql);
-    unplaced = ids(s);
-  }
-  for (const base::Uuid& machine : unplaced) place_at(tx.db, machine, host);
+void place_all(const Tx& tx, Statement& machines, const std::string& host) {
+  for (const base::Uuid& machine : ids(machines)) place_at(tx.db, machine, host);
+}
+
+// Machines without a disk that were created while no host ran machines, and those to be destroyed whose host
+// has been gone for so long that its rows were removed: what is left of them is on that host.
+void take_machines(const Tx& tx, const std::string& host) {
+  auto unplaced = tx.db.prepare(R"(
+      SELECT id FROM machines
+      WHERE host IS NULL AND driver <> {driver_ssh} AND disk = '' AND phase <> {phase_destroyed})"_sql);
+  place_all(tx, unplaced, host);
+  auto left = tx.db.prepare(R"(
+      SELECT id FROM machines
+      WHERE host <> '' AND desired = {desired_destroyed} AND phase <> {phase_destroyed}
+          AND NOT EXISTS (SELECT 1 FROM processes AS p WHERE p.host = machines.host))"_sql);
+  place_all(tx, left, host);
+}
+
+// Of a store that had one host before.
+void place_ssh_machines(const Tx& tx) {
+  auto s = tx.db.prepare(R"(
+      SELECT id FROM machines
+      WHERE host IS NULL AND driver = {driver_ssh} AND phase <> {phase_destroyed})"_sql);
+  place_all(tx, s, "");
 }
 
 base::Result<Installation> report_in(Tx& tx, const Process& own) {
@@ -86,17 +103,20 @@ base::Result<Installation> report_in(Tx& tx, const Process& own) {
                        "the host name \"" + own.host +
                            "\" is used by another data directory on the same database; set host.name");
   }
-  remove_forgotten(tx);
   write_process(tx, own);
-  if (own.runs_machines) place_new_machines(tx, own.host);
   Installation found;
+  found.maintains = take_lease(tx, own.host);
+  if (found.maintains) {
+    remove_expired(tx);
+    place_ssh_machines(tx);
+  }
+  if (own.runs_machines) take_machines(tx, own.host);
   auto s = tx.db.prepare(
       "SELECT coalesce(sum(serves_api), 0), coalesce(sum(calls_models), 0) FROM processes "
-      "WHERE seen_boot > ?1");
-  s.bind(alive_since(tx)).step();
+      "WHERE seen_boot > ?1 AND seen_boot <= ?2");
+  s.bind(alive_since(tx), alive_until(tx)).step();
   found.api_processes = std::max(1, static_cast<int>(s.integer(0)));
   found.model_processes = std::max(1, static_cast<int>(s.integer(1)));
-  found.maintains = take_lease(tx, own.host);
   return found;
 }
 
@@ -134,19 +154,19 @@ std::vector<std::string> machine_hosts(const Tx& tx) {
   auto s = tx.db.prepare(R"(
       SELECT p.host, (SELECT count(*) FROM machines AS m
           WHERE m.host = p.host AND m.phase <> {phase_destroyed}) AS placed
-      FROM processes AS p WHERE p.runs_machines = 1 AND p.seen_boot > ?1
+      FROM processes AS p WHERE p.runs_machines = 1 AND p.seen_boot > ?1 AND p.seen_boot <= ?2
       GROUP BY p.host ORDER BY placed, p.host)"_sql);
-  s.bind(alive_since(tx));
+  s.bind(alive_since(tx), alive_until(tx));
   std::vector<std::string> hosts;
   while (s.step()) hosts.push_back(s.text(0));
   return hosts;
 }
 
-base::Error not_a_host(const std::string& wanted, const std::vector<std::string>& hosts) {
+base::Error not_a_host(const std::string& requested, const std::vector<std::string>& hosts) {
   std::string known;
   for (const std::string& host : hosts) known += (known.empty() ? "" : ", ") + host;
   return base::error(base::Code::kInvalidField,
-                     "host: \"" + wanted + "\" runs no machines now; " +
+                     "host: \"" + requested + "\" runs no machines now; " +
                          (known.empty() ? "no host does" : "hosts that do: " + known),
                      "host");
 }
@@ -169,7 +189,7 @@ base::Status Processes::adopt_machines(const std::string& host,
                                        const std::function<bool(const base::Uuid&)>& has_disk) {
   auto found = read(store_.readers(), [](Db& db) {
     auto s = db.prepare(
-        "SELECT id FROM machines WHERE host IS NULL AND phase NOT IN ({phase_accepted}, {phase_destroyed})"_sql);
+        "SELECT id FROM machines WHERE host IS NULL AND disk <> '' AND phase <> {phase_destroyed}"_sql);
     return ids(s);
   });
   if (!found) return found.error();
@@ -217,7 +237,7 @@ base::Result<std::vector<ProcessView>> Processes::list() {
       ProcessView view = process_at(s);
       const auto silent = boot - base::boot_from(s.integer(8));
       view.seen_at = now - silent;
-      view.is_alive = silent < kProcessTimeout;
+      view.is_alive = std::chrono::abs(silent) < kProcessTimeout;
       all.push_back(std::move(view));
     }
     return all;
@@ -225,9 +245,9 @@ base::Result<std::vector<ProcessView>> Processes::list() {
 }
 
 base::Status place_machine(Tx& tx, const Store::Options& options, schemas::Machine& machine) {
-  const std::string wanted = machine.host.value_or("");
+  const std::string requested = machine.host.value_or("");
   if (options.host.empty()) {
-    if (wanted.empty()) return {};
+    if (requested.empty()) return {};
     return base::error(base::Code::kInvalidField,
                        "host: this gateway has one host; several need store.url (docs/cluster.md)", "host");
   }
@@ -236,11 +256,11 @@ base::Status place_machine(Tx& tx, const Store::Options& options, schemas::Machi
     return {};
   }
   const std::vector<std::string> hosts = machine_hosts(tx);
-  if (wanted.empty()) {
+  if (requested.empty()) {
     if (!hosts.empty()) machine.host = hosts.front();
     return {};
   }
-  if (std::find(hosts.begin(), hosts.end(), wanted) == hosts.end()) return not_a_host(wanted, hosts);
+  if (std::find(hosts.begin(), hosts.end(), requested) == hosts.end()) return not_a_host(requested, hosts);
   return {};
 }
 

@@ -43,20 +43,20 @@ struct ProcessView {
 };
 
 // The processes of a store that several hosts share (store.url): each reports every few seconds. On one host,
-// lock files tell the same (WorkerLock, MaintenanceLeader, HostLock).
+// lock files do the same (WorkerLock, MaintenanceLeader, HostLock).
 class Processes {
  public:
   explicit Processes(Store& store) : store_(store) {}
 
   // Adds or renews the caller's row; takes or renews the lease of its host on maintenance if it is free;
-  // places machines that have no host yet, if the caller runs machines; removes rows of processes that have
-  // been silent for a day. kInvalidState: a living process with another data directory has the same host
-  // name.
+  // places machines that have no host yet, if the caller runs machines; if it maintains the store, removes
+  // rows of processes that have been silent for a day. kInvalidState: a living process with another data
+  // directory has the same host name.
   void report(Process own, Callback<Installation> done);
   // The process ends: removes its row, and the lease of its host if it was the last one there.
   void leave(base::Uuid id, Callback<bool> done);
-  // Machines of a store that had one host before get this one, if `has_disk` says that their disk is here.
-  // Blocks.
+  // Machines with a disk, of a store that had one host before, get this host, if `has_disk` says that their
+  // disk is here. Blocks.
   base::Status adopt_machines(const std::string& host,
                               const std::function<bool(const base::Uuid&)>& has_disk);
   // kInvalidState: a living worker on another host has this name.

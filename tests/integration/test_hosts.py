@@ -101,9 +101,13 @@ def test_each_of_two_api_processes_grants_half_of_a_limit(hosts):
     alpha, beta = hosts.start("alpha"), hosts.start("beta")
     many, few = key_of(alpha.client, "many", 10_000), key_of(alpha.client, "few", 8)
 
-    def counts_for_two(gateway):
+    def remaining(gateway):
         reply = Client(gateway.url, many).get("/v1/jobs")
-        return reply.status == 200 and int(reply.headers["x-ratelimit-remaining-requests"]) % 2 == 0
+        return int(reply.headers.get("x-ratelimit-remaining-requests", 0))
+
+    def counts_for_two(gateway):
+        before = remaining(gateway)
+        return before - remaining(gateway) == 2
 
     for gateway in (alpha, beta):
         eventually(lambda gateway=gateway: counts_for_two(gateway), what="the process knows of the other")
@@ -143,17 +147,17 @@ def test_the_maintenance_moves_to_another_host_within_ten_seconds(hosts):
     alpha, beta = hosts.start("alpha"), hosts.start("beta", role="api")
     assert eventually(lambda: names(beta.client).get("alpha", {}).get("maintains"), what="alpha maintains the store")
     alpha.kill()
-    eventually(lambda: names(beta.client)["beta"]["maintains"], within_s=12, what="beta maintains the store")
+    eventually(lambda: names(beta.client)["beta"]["maintains"], within_s=10, what="beta maintains the store")
 
 
 def test_doctor_lists_the_hosts_and_finds_wrong_secrets(hosts):
     hosts.start("alpha")
     hosts.start("beta", role="api")
     command = [BUILD / "millrace", "doctor", "--data", hosts.folder / "alpha"]
-    told = subprocess.run([*command, *hosts.flags("alpha")], capture_output=True, text=True, timeout=120, check=False).stdout
-    assert "alpha, beta; this one is alpha" in told, told
+    output = subprocess.run([*command, *hosts.flags("alpha")], capture_output=True, text=True, timeout=120, check=False).stdout
+    assert "alpha, beta; this one is alpha" in output, output
     wrong = hosts.folder / "wrong"
     shutil.copytree(hosts.folder / "secrets", wrong)
     (wrong / "pepper").write_text("0" * 64 + "\n")
-    told = subprocess.run([*command, *hosts.flags("alpha", "wrong")], capture_output=True, text=True, timeout=120, check=False).stdout
-    assert "wrong/pepper is not the file that this store has been used with" in told, told
+    output = subprocess.run([*command, *hosts.flags("alpha", "wrong")], capture_output=True, text=True, timeout=120, check=False).stdout
+    assert "wrong/pepper is not the file that this store has been used with" in output, output
