@@ -17,6 +17,13 @@ void Statement::run() {
 
 int Statement::changes() const { return prepared_->changes(); }
 
+void Statement::expect_one_change(std::string_view move) const { prepared_->expect_one_change(move); }
+
+void PreparedStatement::expect_one_change(std::string_view move) {
+  if (changes() == 1) return;
+  throw DbError{.message = "the guard of the transition '" + std::string(move) + "' did not match"};
+}
+
 std::optional<std::int64_t> Statement::optional_integer(int column) const {
   if (is_null(column)) return std::nullopt;
   return integer(column);

@@ -69,8 +69,9 @@ class PreparedStatement {
   virtual void bind(int parameter, std::nullptr_t) = 0;
   virtual void bind(int parameter, std::string_view text) = 0;
   virtual void bind(int parameter, const BlobView& bytes) = 0;
-  virtual bool step() = 0;                               // true: there is a row
-  virtual int changes() const = 0;                       // rows changed by the run that has ended
+  virtual bool step() = 0;    // true: there is a row
+  virtual int changes() = 0;  // rows changed by the run that has ended
+  virtual void expect_one_change(std::string_view move);
   virtual std::int64_t integer(int column) const = 0;    // NULL: 0
   virtual double real(int column) const = 0;             // NULL: 0
   virtual std::string_view bytes(int column) const = 0;  // of TEXT or BLOB; NULL: empty
@@ -99,6 +100,9 @@ class Statement {
   bool step();          // true: there is a row
   void run();           // steps to the end; rows are ignored
   int changes() const;  // rows changed by the last run of an INSERT, UPDATE or DELETE
+  // Throws DbError if the last run did not change one row, at once or when the engine knows it, but before
+  // the transaction is committed. `move`: what was done, for the message.
+  void expect_one_change(std::string_view move) const;
 
   std::int64_t integer(int column) const { return prepared_->integer(column); }
   std::optional<std::int64_t> optional_integer(int column) const;
@@ -149,6 +153,13 @@ class PendingRows {
   virtual void write(Db& db) = 0;
 };
 
+// What a connection knows from one transaction to the next (Db::kept).
+class KeptState {
+ public:
+  virtual ~KeptState() = default;
+  virtual void transaction_begins() {}
+};
+
 // One connection, used by one thread at a time. Prepared statements are cached by the address of their SQL
 // text; a statement that is prepared again while it is in use gets a second copy.
 class Db {
@@ -168,6 +179,23 @@ class Db {
   }
 
   void write_pending();
+  // Created at first use. One type per connection. Dropped when a transaction is rolled back or the
+  // connection is made anew.
+  template <class T>
+  T& kept() {
+    if (!kept_) kept_ = std::make_unique<T>();
+    return static_cast<T&>(*kept_);
+  }
+
+  // Whether each statement waits for a server. Then rows should be read ahead, and written one by one: the
+  // engine joins the writes that nobody asks about.
+  virtual bool has_round_trips() const { return false; }
+  // The transaction will probably run this read of at most one row, with this key as its only value. An
+  // engine with round trips does such reads together.
+  virtual void prefetch(Sql /*read*/, const BlobView& /*key*/) {}
+  virtual void prefetch(Sql /*read*/, std::int64_t /*key*/) {}
+  // An unused id for a new row of job_results. Absent: the engine numbers the row by itself.
+  virtual std::optional<std::int64_t> next_result_id() { return std::nullopt; }
 
   // Starts a transaction that may write, after waiting for other writers.
   virtual void begin_write() = 0;
@@ -190,11 +218,16 @@ class Db {
  protected:
   Db() = default;
   void discard_pending() { pending_.reset(); }
+  void discard_kept() { kept_.reset(); }
+  void note_begin() {
+    if (kept_) kept_->transaction_begins();
+  }
   void drop_statements() { cache_.clear(); }  // before the connection is closed
 
  private:
   friend class Statement;
   std::unique_ptr<PendingRows> pending_;
+  std::unique_ptr<KeptState> kept_;
   std::unordered_map<const char*, std::unique_ptr<PreparedStatement>> cache_;
 };
 

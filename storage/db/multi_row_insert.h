@@ -54,8 +54,9 @@ void write_rows(Db& db, std::span<const typename Table::Row> rows) {
   static constexpr auto kWriters = []<std::size_t... I>(std::index_sequence<I...>) {
     return std::array{&write_batch<Table, I + 1>...};
   }(std::make_index_sequence<kRowsPerInsert>());
+  const std::size_t most = db.has_round_trips() ? 1 : kRowsPerInsert;
   while (!rows.empty()) {
-    const std::size_t count = std::min(rows.size(), kRowsPerInsert);
+    const std::size_t count = std::min(rows.size(), most);
     kWriters[count - 1](db, rows.data());
     rows = rows.subspan(count);
   }

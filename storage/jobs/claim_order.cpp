@@ -5,7 +5,11 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/jobs/job_rows.h"
+#include "storage/jobs/payload_rows.h"
+#include "storage/jobs/queue_positions.h"
 #include "storage/sql.h"
+#include "storage/tenants/reservations.h"
 
 namespace millrace::storage {
 namespace {
@@ -93,7 +97,18 @@ void TenantSelector::save() {
 }
 
 FairQueueCursor::FairQueueCursor(Db& db, schemas::Kind kind, CursorUse use)
-    : db_(db), kind_(kind), use_(use), selector_(db, kind, use, [this](const std::string& name) {
+    : FairQueueCursor(db, kind, use, std::nullopt) {}
+
+FairQueueCursor::FairQueueCursor(Db& db, schemas::Kind kind, const Shared& shared)
+    : FairQueueCursor(db, kind, CursorUse::kClaim, std::optional(shared)) {}
+
+FairQueueCursor::FairQueueCursor(Db& db, schemas::Kind kind, CursorUse use,
+                                 const std::optional<Shared>& shared)
+    : db_(db),
+      kind_(kind),
+      use_(use),
+      shared_(shared),
+      selector_(db, kind, use, [this](const std::string& name) {
         auto head = first_after(name);
         return head ? std::optional(heads_.insert_or_assign(head->tenant, *head).first->first) : std::nullopt;
       }) {}
@@ -111,18 +126,65 @@ std::optional<QueuedJob> FairQueueCursor::next(Serve serve) {
   return std::nullopt;
 }
 
-// Skips published jobs: they are at the front of the queues, and there are never more than the window allows.
+void FairQueueCursor::forget_heads() {
+  if (shared_) shared_->reads.clear();
+}
+
 std::optional<FairQueueCursor::Head> FairQueueCursor::first_after(const std::string& tenant) {
-  auto s = db_.prepare(R"(
+  if (!shared_) return first_between(tenant, std::nullopt);
+  QueueReads& reads = shared_->reads;
+  if (const auto known = reads.tenant_after.find(tenant); known != reads.tenant_after.end()) {
+    if (!known->second) return std::nullopt;
+    const auto& queue = reads.queues[*known->second];
+    if (!queue.empty()) return queue.front();
+    reads.tenant_after.clear();  // it may have no job left
+  }
+  auto head = look_after(tenant);
+  reads.tenant_after[tenant] = head ? std::optional(head->tenant) : std::nullopt;
+  return head;
+}
+
+// Tenants that have a position are looked up there; the index is searched only between them.
+std::optional<FairQueueCursor::Head> FairQueueCursor::look_after(const std::string& tenant) {
+  for (std::string from = tenant;;) {
+    auto known = shared_->positions.tenant_after(kind_, from);
+    auto head = first_between(from, known);
+    if (!head && !known) return std::nullopt;
+    const std::string& found = head ? head->tenant : *known;
+    if (const auto& queue = fill(found); !queue.empty()) return queue.front();
+    from = found;
+  }
+}
+
+// The tenant's queue, read if nothing of it is left.
+std::deque<QueueHead>& FairQueueCursor::fill(const std::string& tenant) {
+  std::deque<Head>& queue = shared_->reads.queues[tenant];
+  if (queue.empty()) queue = read_queue(tenant);
+  return queue;
+}
+
+// Skips published jobs: they are at the front of the queues, and there are never more than the window allows.
+// `other`: a tenant whose queue is not looked at, nor are those behind it.
+std::optional<FairQueueCursor::Head> FairQueueCursor::first_between(const std::string& tenant,
+                                                                    const std::optional<std::string>& other) {
+  auto s = other ? db_.prepare(R"(
+      SELECT tenant, priority, id, parent_id, child_index FROM jobs INDEXED BY jobs_ready
+      WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant > ?2
+          AND (?3 = 0 OR published_at = 0) AND tenant < ?4
+      ORDER BY tenant, priority DESC, id LIMIT 1)"_sql)
+                 : db_.prepare(R"(
       SELECT tenant, priority, id, parent_id, child_index FROM jobs INDEXED BY jobs_ready
       WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant > ?2
           AND (?3 = 0 OR published_at = 0)
       ORDER BY tenant, priority DESC, id LIMIT 1)"_sql);
-  if (!s.bind(kind_, tenant, use_).step()) return std::nullopt;
+  s.bind(kind_, tenant, use_);
+  if (other) s.bind(*other);
+  if (!s.step()) return std::nullopt;
   return Head{s.text(0), s.integer(1), s.uuid(2), s.optional_uuid(3), static_cast<int>(s.integer(4))};
 }
 
 std::optional<FairQueueCursor::Head> FairQueueCursor::head_of(const std::string& tenant) {
+  if (shared_) return take_head(tenant);
   if (auto listed = heads_.extract(tenant)) return std::move(listed.mapped());
   auto s = db_.prepare(R"(
       SELECT priority, id, parent_id, child_index FROM jobs INDEXED BY jobs_ready
@@ -131,6 +193,64 @@ std::optional<FairQueueCursor::Head> FairQueueCursor::head_of(const std::string&
       ORDER BY priority DESC, id LIMIT 1)"_sql);
   if (!s.bind(kind_, tenant, use_).step()) return std::nullopt;
   return Head{tenant, s.integer(0), s.uuid(1), s.optional_uuid(2), static_cast<int>(s.integer(3))};
+}
+
+std::optional<FairQueueCursor::Head> FairQueueCursor::take_head(const std::string& tenant) {
+  std::deque<Head>& queue = fill(tenant);
+  if (queue.empty()) {
+    shared_->reads.tenant_after.clear();
+    return std::nullopt;
+  }
+  Head first = std::move(queue.front());
+  queue.pop_front();
+  return first;
+}
+
+// The first rows of a tenant's queue.
+std::deque<QueueHead> FairQueueCursor::read_queue(const std::string& tenant) {
+  const auto known = shared_->positions.of(kind_, tenant);
+  std::deque<Head> queue;
+  if (known) queue = read_queue_from(tenant, *known);
+  if (queue.empty()) {
+    auto s = db_.prepare(R"(
+        SELECT priority, id, parent_id, child_index, spec FROM jobs
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2
+        ORDER BY priority DESC, id LIMIT ?3)"_sql);
+    s.bind(kind_, tenant, shared_->rows);
+    queue = all_of(s, tenant);
+  }
+  const bool has_first = !queue.empty() && queue.front().priority == 0;
+  shared_->positions.read(kind_, tenant, static_cast<int>(queue.size()),
+                          has_first ? std::optional(queue.front().id) : std::nullopt);
+  return queue;
+}
+
+std::deque<QueueHead> FairQueueCursor::read_queue_from(const std::string& tenant, const base::Uuid& first) {
+  auto s = db_.prepare(R"(
+      SELECT priority, id, parent_id, child_index, spec FROM jobs
+      WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority = 0 AND id >= ?3
+      ORDER BY id LIMIT ?4)"_sql);
+  s.bind(kind_, tenant, first, shared_->rows);
+  return all_of(s, tenant);
+}
+
+std::deque<QueueHead> FairQueueCursor::all_of(Statement& s, const std::string& tenant) {
+  std::deque<Head> queue;
+  while (s.step()) {
+    queue.push_back({tenant, s.integer(0), s.uuid(1), s.optional_uuid(2), static_cast<int>(s.integer(3))});
+    prefetch(queue.back(), s.optional_integer(4));
+  }
+  return queue;
+}
+
+// What a claim reads of a job.
+void FairQueueCursor::prefetch(const Head& head, std::optional<std::int64_t> spec) {
+  prefetch_job(db_, head.id);
+  prefetch_reservation(db_, head.id);
+  if (spec) prefetch_spec(db_, *spec);
+  if (!head.parent) return;
+  prefetch_job(db_, *head.parent);
+  prefetch_reservation(db_, *head.parent);
 }
 
 std::optional<FairQueueCursor::Head> FairQueueCursor::first_behind(const Head& head) {
@@ -151,6 +271,7 @@ base::Uuid FairQueueCursor::late_child_or_other(const Head& late) {
   const auto other = first_not_late(late);
   if (!other) return late.id;
   pass_over(late.tenant);
+  if (shared_) shared_->reads.queues.erase(late.tenant);  // the late part is still the first one
   return *other;
 }
 

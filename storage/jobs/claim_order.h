@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "schemas/jobs/job.h"
 #include "storage/db/db.h"
 #include "storage/jobs/job_claims.h"
+#include "storage/jobs/queue_positions.h"
 
 // Inside storage: the claim order. The tenant that runs the fewest jobs of the kind goes first, and tenants
 // that run equally many take turns (docs/adr/0044). Within a tenant the order is priority, then age. But late
@@ -17,9 +19,6 @@
 namespace millrace::storage {
 
 enum class CursorUse { kClaim = 0, kPublish = 1 };
-
-// This many parts of a split document (or recording) are ordered by age; the parts after them are late.
-inline constexpr int kChildrenByAge = 2;
 
 // Tenants that are compared before one of them is served. The next call begins after the tenant served last.
 // Only tenants that run jobs are many, and they are no more than there are slots.
@@ -81,23 +80,34 @@ class TenantSelector {
 class FairQueueCursor {
  public:
   FairQueueCursor(Db& db, schemas::Kind kind, CursorUse use);
+  // For a claim on an engine with round trips.
+  struct Shared {
+    QueuePositions& positions;
+    QueueReads& reads;
+    int rows = 1;  // that one read of a queue returns
+  };
+  FairQueueCursor(Db& db, schemas::Kind kind, const Shared& shared);
   FairQueueCursor(const FairQueueCursor&) = delete;
   FairQueueCursor& operator=(const FairQueueCursor&) = delete;
   std::optional<QueuedJob> next(Serve serve = Serve::kAll);
+  // The queues have changed otherwise than by taking the jobs that `next` returned.
+  void forget_heads();
   // Stores the tenant that was served last.
   void save() { selector_.save(); }
 
  private:
-  struct Head {
-    std::string tenant;
-    std::int64_t priority = 0;
-    base::Uuid id;
-    std::optional<base::Uuid> parent;
-    int child_index = 0;
-    bool is_late() const { return parent && child_index >= kChildrenByAge; }
-  };
+  using Head = QueueHead;
+  FairQueueCursor(Db& db, schemas::Kind kind, CursorUse use, const std::optional<Shared>& shared);
   std::optional<Head> first_after(const std::string& tenant);
+  std::optional<Head> look_after(const std::string& tenant);
+  std::optional<Head> take_head(const std::string& tenant);
+  std::deque<Head>& fill(const std::string& tenant);
+  std::optional<Head> first_between(const std::string& tenant, const std::optional<std::string>& other);
+  std::deque<Head> read_queue(const std::string& tenant);
+  std::deque<Head> read_queue_from(const std::string& tenant, const base::Uuid& first);
+  std::deque<Head> all_of(Statement& s, const std::string& tenant);
   std::optional<Head> head_of(const std::string& tenant);
+  void prefetch(const Head& head, std::optional<std::int64_t> spec);
   std::optional<Head> first_behind(const Head& head);
   base::Uuid late_child_or_other(const Head& late);
   std::optional<base::Uuid> first_not_late(Head head);
@@ -107,6 +117,7 @@ class FairQueueCursor {
   Db& db_;
   schemas::Kind kind_;
   CursorUse use_;
+  const std::optional<Shared> shared_;
   std::map<std::string, Head> heads_;  // of tenants that were compared and not served yet
   TenantSelector selector_;
 };
@@ -126,6 +137,7 @@ class LaneScheduler {
   LaneScheduler& operator=(const LaneScheduler&) = delete;
   // The next job. The caller must remove it from the queue (claim or end it) before it calls `next` again.
   std::optional<QueuedJob> next(Serve serve);
+  void forget_heads() {}
   // Stores the tenant that was served last.
   void save() { selector_.save(); }
 

@@ -50,8 +50,10 @@ bool DeadlineScanner::any_queued(Db& db) {
   return std::any_of(schemas::kKinds.begin(), schemas::kKinds.end(), [&db](schemas::Kind kind) {
     if (kind_rules(kind).internal)
       return false;  // internal jobs have index entries: a machine operation's deadline is not a day
-    auto s =
-        db.prepare("SELECT 1 FROM jobs WHERE status = {queued} AND run_at = 0 AND kind = ?1 LIMIT 1"_sql);
+    // From the end of the index: at its front are the rows that an old snapshot keeps.
+    auto s = db.prepare(R"(
+        SELECT 1 FROM jobs WHERE status = {queued} AND run_at = 0 AND kind = ?1
+        ORDER BY tenant DESC, priority, id DESC LIMIT 1)"_sql);
     return s.bind(kind).step();
   });
 }

@@ -20,6 +20,7 @@ class HostQueueCursor {
   HostQueueCursor(const HostQueueCursor&) = delete;
   HostQueueCursor& operator=(const HostQueueCursor&) = delete;
   std::optional<QueuedJob> next(Serve serve = Serve::kAll);
+  void forget_heads() {}
   // Stores the tenant that was served last.
   void save() { selector_.save(); }
 

@@ -60,18 +60,34 @@ std::string idempotency_hash(std::string_view tenant, const IdempotencyKey& key)
   return std::string(digest_bytes(base::sha256(bytes)).substr(0, 16));
 }
 
+namespace {
+
+constexpr Sql kFindKey = "SELECT fingerprint, job, kind FROM idempotency WHERE key = ?1";
+
+}  // namespace
+
 std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash, const IdempotencyKey& key) {
-  auto s = db.prepare("SELECT fingerprint, job, kind FROM idempotency WHERE key = ?1");
+  auto s = db.prepare_without_flush(kFindKey);
   if (!s.bind(BlobView{hash}).step()) return std::nullopt;
   return previous_submission(db, s, key);
 }
 
+void prefetch_key(Db& db, const std::string& hash) { db.prefetch(kFindKey, BlobView{hash}); }
+
 std::optional<base::Result<Submitted>> claim_key(Db& db, const std::string& hash, const IdempotencyKey& key,
                                                  const schemas::JobId& job) {
+  const bool looks_first = db.has_round_trips();
+  if (looks_first) {
+    if (auto before = find_key(db, hash, key)) return before;
+  }
   auto s = db.prepare_without_flush(R"(
       INSERT INTO idempotency (key, fingerprint, job, kind) VALUES (?1, ?2, ?3, ?4)
       ON CONFLICT DO NOTHING)"_sql);
   s.bind(BlobView{hash}, BlobView{digest_bytes(key.fingerprint)}, job.uuid, job.kind).run();
+  if (looks_first) {
+    s.expect_one_change("claim a key");
+    return std::nullopt;
+  }
   if (s.changes() == 1) return std::nullopt;
   return find_key(db, hash, key);
 }

@@ -24,6 +24,7 @@ base::Error key_reused_error(std::string_view stored, const base::Sha256Digest& 
 // value.
 std::string idempotency_hash(std::string_view tenant, const IdempotencyKey& key);
 
+void prefetch_key(Db& db, const std::string& hash);  // for find_key and claim_key
 // What the key has created before, kIdempotencyReused, or kResultExpired: the job is deleted. Absent:
 // nothing.
 std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash, const IdempotencyKey& key);

@@ -12,6 +12,7 @@
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
+#include "storage/jobs/queue_positions.h"
 #include "storage/sql.h"
 #include "storage/tenants/reservations.h"
 #include "storage/workers/workers.h"
@@ -27,34 +28,40 @@ constexpr std::size_t kClaimBytes = 512;
 // so that a queue full of them is not scanned twice. At most this many per claim. While the clocks cannot be
 // trusted, an overdue job stays in the queue and is found again at its tenant's next turn.
 constexpr int kUnclaimablePerClaim = 64;
+constexpr int kRowsReadMax = 256;  // of a queue, at once
 
-bool update_claimed(Tx& tx, const JobClaims::Request& request, const base::Uuid& id,
-                    const base::Uuid& token) {
-  auto s = tx.db.prepare(R"(
+// Of a part of a job.
+constexpr Sql kClaimChild = R"(
       UPDATE jobs SET status = {running}, attempt = attempt + 1, token = ?2, worker = ?3,
           lease_boot = ?4, lease_until = ?5, started_at = coalesce(started_at, ?6), published_at = 0,
-          run_at = 0, version = version + CASE WHEN parent_id IS NULL THEN 1 ELSE 0 END
+          run_at = 0
       WHERE id = ?1 AND status = {queued} AND cancel_requested = 0 AND run_at <= ?6
           AND deadline - jumped_ms > ?7
-          AND (parent_id IS NULL OR EXISTS (SELECT 1 FROM jobs AS p WHERE p.id = jobs.parent_id
-          AND p.status = {waiting})))"_sql);
-  s.bind(id, token, request.worker, boot_number(tx.boot_id), base::millis(tx.boot + request.lease),
+          AND EXISTS (SELECT 1 FROM jobs AS p WHERE p.id = jobs.parent_id AND p.status = {waiting}))"_sql;
+// Of a root job.
+constexpr Sql kClaimRoot = R"(
+      UPDATE jobs SET status = {running}, attempt = attempt + 1, token = ?2, worker = ?3,
+          lease_boot = ?4, lease_until = ?5, started_at = coalesce(started_at, ?6), published_at = 0,
+          run_at = 0, version = version + 1
+      WHERE id = ?1 AND status = {queued} AND cancel_requested = 0 AND run_at <= ?6
+          AND deadline - jumped_ms > ?7 AND parent_id IS NULL)"_sql;
+
+void update_claimed(Tx& tx, const JobClaims::Request& request, const JobRow& row, const base::Uuid& token) {
+  auto s = tx.db.prepare(row.parent ? kClaimChild : kClaimRoot);
+  s.bind(row.id, token, request.worker, boot_number(tx.boot_id), base::millis(tx.boot + request.lease),
          base::millis(tx.now), base::millis(tx.steady()))
       .run();
-  return s.changes() == 1;
+  expect_one_change(s, "claim");
 }
 
-// blobs.id of the input, which children share with their parent.
-std::optional<std::int64_t> input_of(Db& db, const JobRow& row) {
-  std::optional<std::int64_t> input = row.input;
-  if (row.parent) {
-    auto s = db.prepare("SELECT input FROM jobs WHERE id = ?1");
-    if (s.bind(*row.parent).step()) input = s.optional_integer(0);
-  }
-  return input;
+// `parent`: of the row, if it has one.
+bool may_be_claimed(const Tx& tx, const JobRow& row, const std::optional<JobRow>& parent) {
+  if (row.parent && (!parent || parent->status != JobStatus::kWaiting)) return false;
+  return row.status == JobStatus::kQueued && !row.cancel_requested && row.run_at <= base::millis(tx.now) &&
+         row.steady_deadline() > base::millis(tx.steady());
 }
 
-ClaimedJob claimed_job(const Tx& tx, const JobRow& row) {
+ClaimedJob claimed_job(const Tx& tx, const JobRow& row, const std::optional<JobRow>& parent) {
   Db& db = tx.db;
   ClaimedJob claimed;
   claimed.lease = {row.job(), row.attempt, *row.token};
@@ -66,7 +73,8 @@ ClaimedJob claimed_job(const Tx& tx, const JobRow& row) {
     claimed.spec_blob = std::move(spec->payload.blob);
     claimed.traceparent = std::move(spec->traceparent);
   }
-  if (const auto input = input_of(db, row)) {
+  // Children share the input of their parent.
+  if (const auto input = parent ? parent->input : row.input) {
     claimed.input = find_blob(db, *input);
     if (!claimed.input) claimed.spec_damaged = true;
   }
@@ -96,7 +104,7 @@ class Claim {
     } else if (is_by_host()) {
       take_from(HostQueueCursor(tx_.db, request_.kind, options_.host));
     } else {
-      take_from(FairQueueCursor(tx_.db, request_.kind, CursorUse::kClaim));
+      take_from(fair_cursor());
     }
     return std::move(claimed_);
   }
@@ -107,8 +115,16 @@ class Claim {
     return !options_.host.empty() && (rules.runs_on_machine || rules.internal);
   }
 
+  FairQueueCursor fair_cursor() {
+    if (!tx_.db.has_round_trips()) return FairQueueCursor(tx_.db, request_.kind, CursorUse::kClaim);
+    auto& positions = tx_.db.kept<QueuePositions>();
+    const int rows = std::max(request_.count, positions.take_expected(request_.kind));
+    QueueReads& reads = positions.reads(tx_, request_.kind);
+    return FairQueueCursor(tx_.db, request_.kind, {positions, reads, std::clamp(rows, 1, kRowsReadMax)});
+  }
+
   template <class Cursor>
-  void take_from(Cursor cursor) {
+  void take_from(Cursor&& cursor) {
     const int count = std::max(request_.count, 0);
     int unclaimable = 0;
     while (unclaimable < kUnclaimablePerClaim) {
@@ -117,10 +133,13 @@ class Claim {
       auto next = cursor.next(claimed < count ? Serve::kAll : Serve::kIdle);
       if (!next) break;
       auto row = find_job(tx_.db, next->id);
+      // Read before another operation of this transaction has ended it.
+      if (!row || row->status != JobStatus::kQueued) continue;
       if (take(*row)) {
         claimed_.back().permit = std::move(next->permit);
       } else {
         end_unclaimable(*row);
+        cursor.forget_heads();
         ++unclaimable;
       }
     }
@@ -128,15 +147,17 @@ class Claim {
   }
 
   bool take(JobRow& row) {
+    const auto parent = row.parent ? find_job(tx_.db, *row.parent) : std::nullopt;
+    if (!may_be_claimed(tx_, row, parent)) return false;
     const auto token = base::Uuid::from_bytes(base::random_bytes(16));
-    if (!update_claimed(tx_, request_, row.id, *token)) return false;
+    update_claimed(tx_, request_, row, *token);
     transitions_.window_slots().unpublish(row);
     row.status = JobStatus::kRunning;
     row.token = token;
     ++row.attempt;
     record_event(tx_, row, "running", "{\"attempt\":" + std::to_string(row.attempt) + "}");
     std::erase_if(tx_.commit.ready, [&](const ReadyJob& ready) { return ready.job.uuid == row.id; });
-    claimed_.push_back(claimed_job(tx_, row));
+    claimed_.push_back(claimed_job(tx_, row, parent));
     return true;
   }
 
@@ -159,6 +180,9 @@ void JobClaims::claim(Request request, Callback<std::vector<ClaimedJob>> done) {
   const std::size_t bytes =
       kClaimBytes * static_cast<std::size_t>(std::max(request.count + request.reserved_slots, 1));
   const Store::Options& options = store_.options();
+  const auto prefetch = [kind = request.kind, count = request.count](Db& db) {
+    db.kept<QueuePositions>().expect(kind, count);
+  };
   submit_write<std::vector<ClaimedJob>>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
       [request = std::move(request), &options](Tx& tx) -> base::Result<std::vector<ClaimedJob>> {
@@ -168,7 +192,7 @@ void JobClaims::claim(Request request, Callback<std::vector<ClaimedJob>> done) {
           tx.parked_for = {.kind = request.kind, .last = request.count == 0};
         return claimed;
       },
-      std::move(done));
+      std::move(done), prefetch);
 }
 
 void JobClaims::retry_parked_claims() {
@@ -186,7 +210,8 @@ base::Result<bool> has_ready_jobs(Store& store, schemas::Kind kind) {
   auto status = store.readers().read([&](Db& db) {
     auto s = db.prepare(R"(
         SELECT 1 FROM jobs INDEXED BY jobs_ready
-        WHERE status = {queued} AND run_at = 0 AND kind = ?1 LIMIT 1)"_sql);
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1
+        ORDER BY tenant DESC, priority, id DESC LIMIT 1)"_sql);
     has = s.bind(kind).step() && !is_paused(db, kind);
   });
   if (!status) return status.error();
@@ -199,23 +224,26 @@ constexpr std::size_t kHeartbeatBytes = 512;
 
 enum class Renewal { kRenewed, kLost, kCancel };
 
+constexpr Sql kFindLease = "SELECT cancel_requested, status, attempt, token FROM jobs WHERE id = ?1";
+
 // A lease that maintenance has not expired yet still belongs to its owner, however late the renewal is.
 Renewal renew(Tx& tx, const Lease& lease, std::chrono::milliseconds duration) {
   bool cancel = false;
   {
-    auto s = tx.db.prepare(R"(
-        SELECT cancel_requested FROM jobs
-        WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3)"_sql);
-    if (!s.bind(lease.job.uuid, lease.attempt, lease.token).step()) return Renewal::kLost;
+    auto s = tx.db.prepare(kFindLease);
+    if (!s.bind(lease.job.uuid).step()) return Renewal::kLost;
     cancel = s.integer(0) != 0;
+    const bool is_own = static_cast<JobStatus>(s.integer(1)) == JobStatus::kRunning &&
+                        s.integer(2) == lease.attempt && s.optional_uuid(3) == lease.token;
+    if (!is_own) return Renewal::kLost;
   }
-  tx.db
-      .prepare(R"(
+  auto s = tx.db.prepare(R"(
           UPDATE jobs SET lease_boot = ?4, lease_until = ?5
-          WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3)"_sql)
-      .bind(lease.job.uuid, lease.attempt, lease.token, boot_number(tx.boot_id),
-            base::millis(tx.boot + duration))
+          WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3)"_sql);
+  s.bind(lease.job.uuid, lease.attempt, lease.token, boot_number(tx.boot_id),
+         base::millis(tx.boot + duration))
       .run();
+  expect_one_change(s, "renew a lease");
   return cancel ? Renewal::kCancel : Renewal::kRenewed;
 }
 
@@ -223,6 +251,7 @@ HeartbeatReply run_heartbeat(Tx& tx, const WorkerReport& report, const std::vect
                              std::chrono::milliseconds duration) {
   write_worker(tx, report);
   HeartbeatReply reply;
+  for (const Lease& lease : leases) tx.db.prefetch(kFindLease, BlobView{lease.job.uuid.bytes()});
   reply.drain = is_draining(tx.db, report.worker);
   for (const Lease& lease : leases) {
     switch (renew(tx, lease, duration)) {

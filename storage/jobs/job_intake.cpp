@@ -127,6 +127,10 @@ struct SubmitOperation {
     return {};
   }
 
+  void prefetch(Db& db) const {
+    if (request.idempotency) prefetch_key(db, idempotency_hash(request.tenant, *request.idempotency));
+  }
+
   void complete(base::Status status) {
     if (!status) return done(std::move(status.error()));
     blob_claim.committed();
@@ -217,7 +221,8 @@ void JobIntake::submit(Submission submission, Callback<Submitted> done) {
       submission.spec.size() + submission.secret.size() + submission.metadata.size() + kIntakeRowBytes;
   auto intake = std::make_shared<SubmitOperation>(store_.options(), std::move(submission), std::move(done));
   store_.writer().submit(
-      Writer::Priority::kNormal, bytes, [intake](Tx& tx) { return intake->run(tx); },
+      Writer::Priority::kNormal, bytes,
+      {[intake](Tx& tx) { return intake->run(tx); }, [intake](Db& db) { intake->prefetch(db); }},
       [intake](base::Status status) { intake->complete(std::move(status)); });
 }
 

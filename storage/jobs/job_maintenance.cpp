@@ -8,6 +8,7 @@
 #include "storage/jobs/job_transitions.h"
 #include "storage/jobs/kind_pauses.h"
 #include "storage/jobs/maintenance_steps.h"
+#include "storage/jobs/queue_positions.h"
 #include "storage/sql.h"
 #include "storage/workers/workers.h"
 #include "storage/writer/readers.h"
@@ -43,7 +44,9 @@ int release_due_in(Tx& tx, const Store::Options& options, int limit) {
 std::vector<base::Uuid> ended_leases(const Tx& tx, std::chrono::milliseconds lease, int limit) {
   const std::int64_t boot = boot_number(tx.boot_id);
   std::vector<base::Uuid> ended;
-  {
+  QueuePositions* positions = tx.db.has_round_trips() ? &tx.db.kept<QueuePositions>() : nullptr;
+  const auto from = positions == nullptr ? std::nullopt : positions->leases_from();
+  if (!from) {
     auto s = tx.db.prepare(R"(
         SELECT id FROM jobs INDEXED BY jobs_running
         WHERE status = {running} AND lease_boot <> ?1 LIMIT ?2)"_sql);
@@ -52,12 +55,18 @@ std::vector<base::Uuid> ended_leases(const Tx& tx, std::chrono::milliseconds lea
   }
   const int left = limit - static_cast<int>(ended.size());
   if (left <= 0 || !may_expire_leases(tx, lease)) return ended;
-  auto s = tx.db.prepare(R"(
+  auto s = from ? tx.db.prepare(R"(
+      SELECT id FROM jobs
+      WHERE status = {running} AND lease_boot = ?1 AND lease_until < ?2 AND lease_until >= ?4
+      ORDER BY lease_until LIMIT ?3)"_sql)
+                : tx.db.prepare(R"(
       SELECT id FROM jobs INDEXED BY jobs_running
       WHERE status = {running} AND lease_boot = ?1 AND lease_until < ?2
       ORDER BY lease_until LIMIT ?3)"_sql);
   s.bind(boot, base::millis(tx.boot), left);
+  if (from) s.bind(base::millis(*from));
   while (s.step()) ended.push_back(s.uuid(0));
+  if (positions != nullptr && std::ssize(ended) < limit) positions->leases_checked(tx.boot);
   return ended;
 }
 
@@ -293,8 +302,15 @@ std::optional<std::int64_t> first_deadline(Db& db) {
   return s.optional_integer(0);
 }
 
+// A first lease that took long to find, because an old snapshot keeps the rows of ended ones. Until it ends,
+// no other one does: leases are renewed, and new ones begin later.
+struct SlowLease : KeptState {
+  static constexpr std::chrono::milliseconds kSlow{5};
+  std::int64_t boot = 0, until = 0;
+};
+
 // In boot-clock time; 0 if there is a lease of another boot, which has ended.
-std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot) {
+std::optional<std::int64_t> look_for_first_lease(Db& db, std::int64_t boot) {
   auto other = db.prepare(R"(
           SELECT 1 FROM jobs INDEXED BY jobs_running
           WHERE status = {running} AND lease_boot <> ?1 LIMIT 1)"_sql);
@@ -304,6 +320,18 @@ std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot) {
       WHERE status = {running} AND lease_boot = ?1)"_sql);
   s.bind(boot).step();
   return s.optional_integer(0);
+}
+
+std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot, std::int64_t now) {
+  if (!db.has_round_trips()) return look_for_first_lease(db, boot);
+  auto& slow = db.kept<SlowLease>();
+  if (slow.boot == boot && slow.until > now) return slow.until;
+  const auto began = std::chrono::steady_clock::now();
+  const auto first = look_for_first_lease(db, boot);
+  const bool was_slow = std::chrono::steady_clock::now() - began >= SlowLease::kSlow;
+  slow.until = was_slow ? first.value_or(0) : 0;
+  slow.boot = boot;
+  return first;
 }
 
 }  // namespace
@@ -330,7 +358,7 @@ base::Result<std::optional<base::WallTime>> JobMaintenance::next_due(std::chrono
       const auto scan = deadline_scanner_->next_scan(clock.boot());
       scan ? take_steady(base::millis(*scan)) : take(0);
     }
-    if (const auto end = first_lease(db, boot_number(clock.boot_id()))) {
+    if (const auto end = first_lease(db, boot_number(clock.boot_id()), base::millis(clock.boot()))) {
       take(std::min(*end + 1, latest_end) + wall_minus_boot);
     }
   });

@@ -9,6 +9,7 @@
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/sql.h"
+#include "storage/tenants/reservations.h"
 
 namespace millrace::storage {
 namespace {
@@ -60,7 +61,11 @@ void submit_attempt_end(Store& store, Lease lease, AttemptTransition outcome, Ca
         blob_claim->begin();
         return end_attempt(tx, options, lease, outcome, *blob_claim);
       },
-      with_claim_commit<ReportResult>(blob_claim, std::move(done)));
+      with_claim_commit<ReportResult>(blob_claim, std::move(done)),
+      [job = lease.job.uuid](Db& db) {
+        prefetch_job(db, job);
+        prefetch_reservation(db, job);
+      });
 }
 
 std::string retry_data(const JobRow& row, const RetryPlan& plan, base::WallTime run_at) {

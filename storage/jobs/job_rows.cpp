@@ -39,16 +39,24 @@ bool is_removed(Db& db, const base::Uuid& id) {
   return s.bind(id).step() && s.integer(0) != 0;
 }
 
+namespace {
+
 // The column `spared` is JobRow::free_attempts.
-std::optional<JobRow> find_job(Db& db, const base::Uuid& id) {
-  auto s = db.prepare(R"(
+constexpr Sql kFindJob = R"(
       SELECT tenant, kind, status, priority, rerun, run_at, deadline, created_at, model, lane_key,
           spec, input, result, retry_of, parent_id, idempotency, child_index, children,
           children_left, epoch, published_at, attempt, spared, crashes, losses, token,
           cancel_requested, progress_done, progress_total, version, completed_at, key_id, bytes,
           call_nano, metadata, jumped_ms, schedule
       FROM jobs
-      WHERE id = ?1)"_sql);
+      WHERE id = ?1)"_sql;
+
+}  // namespace
+
+void prefetch_job(Db& db, const base::Uuid& id) { db.prefetch(kFindJob, BlobView{id.bytes()}); }
+
+std::optional<JobRow> find_job(Db& db, const base::Uuid& id) {
+  auto s = db.prepare(kFindJob);
   if (!s.bind(id).step()) return std::nullopt;
   Columns c(s);
   JobRow row;
@@ -105,8 +113,7 @@ std::optional<base::WallTime> scheduled_time(const JobRow& row, std::chrono::mil
 }
 
 void expect_one_change(const Statement& statement, std::string_view move) {
-  if (statement.changes() == 1) return;
-  throw DbError{.message = "the guard of the transition '" + std::string(move) + "' did not match"};
+  statement.expect_one_change(move);
 }
 
 namespace {

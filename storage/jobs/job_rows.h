@@ -65,6 +65,7 @@ struct NewSpec {
 // The error for a job that does not exist. kNotFound.
 base::Error no_such_job();
 std::optional<JobRow> find_job(Db& db, const base::Uuid& id);
+void prefetch_job(Db& db, const base::Uuid& id);  // for find_job
 // Whether the job was deleted by its owner and its row only waits for its parts to end.
 bool is_removed(Db& db, const base::Uuid& id);
 // The same, but also absent if the id belongs to another kind, another tenant or a child.

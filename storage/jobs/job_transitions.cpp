@@ -14,6 +14,7 @@
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
+#include "storage/jobs/queue_positions.h"
 #include "storage/machines/machine_rows.h"
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
@@ -134,6 +135,7 @@ std::int64_t free_window_slots(const Tx& tx, schemas::Kind kind) {
 }
 
 std::int64_t WindowSlots::take(const JobRow& row) {
+  note_ready(tx_, row);
   if (!options_.outbox) return 0;
   auto free_slots_left = free_slots_.find(row.kind);
   if (free_slots_left == free_slots_.end())

@@ -67,9 +67,9 @@ class WindowSlots {
  public:
   WindowSlots(Tx& tx, const Store::Options& options) : tx_(tx), options_(options) {}
 
-  // Takes a window slot for `row`. Returns the published_at to store with it; 0: no slot is free. The first
-  // job of a lane is always published, up to kLaneTokensMax, because jobs of full lanes can fill the window
-  // for a long time.
+  // Call for each job that becomes ready. Takes a window slot for `row`. Returns the published_at to store
+  // with it; 0: no slot is free. The first job of a lane is always published, up to kLaneTokensMax, because
+  // jobs of full lanes can fill the window for a long time.
   std::int64_t take(const JobRow& row);
   // Call after the row was written as ready with that published_at.
   void publish(const JobRow& row, std::string traceparent);

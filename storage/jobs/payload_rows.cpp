@@ -21,6 +21,12 @@ std::int64_t insert_spec(Db& db, const NewSpec& spec) {
 
 // Not by RETURNING, which costs SQLite a microsecond a row.
 std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob) {
+  if (const auto id = db.next_result_id()) {
+    db.prepare("INSERT INTO job_results (id, bytes, blob, hash) VALUES (?1, ?2, ?3, ?4)")
+        .bind(*id, inline_bytes(bytes, blob), blob, inline_hash(bytes, blob))
+        .run();
+    return *id;
+  }
   db.prepare("INSERT INTO job_results (bytes, blob, hash) VALUES (?1, ?2, ?3)")
       .bind(inline_bytes(bytes, blob), blob, inline_hash(bytes, blob))
       .run();
@@ -55,9 +61,17 @@ StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::C
   return payload;
 }
 
+namespace {
+
+constexpr Sql kFindSpec = "SELECT traceparent, bytes, blob, hash, name FROM job_specs WHERE id = ?1";
+
+}  // namespace
+
+void prefetch_spec(Db& db, std::int64_t id) { db.prefetch(kFindSpec, id); }
+
 std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id) {
   if (!id) return std::nullopt;
-  auto s = db.prepare("SELECT traceparent, bytes, blob, hash, name FROM job_specs WHERE id = ?1");
+  auto s = db.prepare(kFindSpec);
   const std::string name = "job_specs " + std::to_string(*id);
   if (!s.bind(*id).step()) return SpecRow{{}, missing_row(base::Code::kRequestDamaged, name), {}, {}};
   return SpecRow{s.text(0), payload_at(db, s, 1, base::Code::kRequestDamaged, name), s.optional_integer(2),

@@ -27,6 +27,7 @@ std::int64_t insert_spec(Db& db, const NewSpec& spec);
 std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob);
 
 // nullopt: `id` is absent.
+void prefetch_spec(Db& db, std::int64_t id);  // for find_spec
 std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id);
 std::string traceparent_of(Db& db, std::optional<std::int64_t> spec);
 std::optional<StoredPayload> find_result(Db& db, std::optional<std::int64_t> id);

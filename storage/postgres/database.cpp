@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
-#include <cstring>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <sys/socket.h>
 
@@ -19,6 +16,7 @@
 #include "storage/postgres/answer.h"
 #include "storage/postgres/library.h"
 #include "storage/postgres/numbers.h"
+#include "storage/postgres/statement.h"
 #include "storage/postgres/translate.h"
 
 namespace millrace::storage {
@@ -27,10 +25,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Type numbers of pg_type, which never change.
-constexpr Oid kBool = 16, kBytea = 17, kInt8 = 20, kInt2 = 21, kInt4 = 23, kText = 25, kFloat8 = 701,
-              kNumeric = 1700;
-constexpr int kBinary = 1;
 constexpr int kWriterBytes = 16;
 constexpr milliseconds kReconnectPause{100};
 // Of reads: how long an answer may take beyond the end of the read, and the longest pause after a connection
@@ -44,7 +38,15 @@ constexpr const char* kSetUp =
     "SET standard_conforming_strings = on; SET idle_in_transaction_session_timeout = '5s';"
     "SET tcp_keepalives_idle = '2s'; SET tcp_keepalives_interval = '1s'; SET tcp_user_timeout = '3s';"
     "SET client_connection_check_interval = '1s';"
-    "SET lock_timeout = '10s'; SET client_min_messages = warning";
+    "SET lock_timeout = '10s'; SET client_min_messages = warning; SET jit = off";
+// All statements of writers have an index, and their plans must not depend on statistics, which are old while
+// a table grows.
+constexpr const char* kSetUpWriter =
+    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;"
+    "SET enable_mergejoin = off; SET enable_bitmapscan = off; SET random_page_cost = 1.1";
+constexpr std::string_view kWriterRow =
+    "INSERT INTO writers (writer, group_seq, at) VALUES ($1, $2, now()) "
+    "ON CONFLICT (writer) DO UPDATE SET group_seq = excluded.group_seq, at = now()";
 constexpr const char* kBeginWrite =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('millrace ' || current_schema(), 0));"
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -77,11 +79,6 @@ void check_url(const std::string& url) {
   libpq().free_options(options);
 }
 
-std::string without_line_end(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
-}
-
 bool is_storable(std::string_view text) {
   return text.find('\0') == std::string_view::npos && base::is_utf8(text);
 }
@@ -95,183 +92,8 @@ std::string postgres_text(std::string_view text) {
   return out;
 }
 
-// The result of a statement. Throws the error that it is.
-class PostgresDb::Result {
- public:
-  Result() = default;
-  Result(pg_conn* connection, PGresult* result) : result_(result) {
-    const ExecStatusType status = libpq().result_status(result);
-    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return;
-    // The details name rows of tenants.
-    const char* state = libpq().result_error_field(result, PG_DIAG_SQLSTATE);
-    const char* primary = libpq().result_error_field(result, PG_DIAG_MESSAGE_PRIMARY);
-    if (state != nullptr && primary != nullptr) {
-      DbError error{.cause = postgres_cause(state),
-                    .message = std::string(primary) + " (SQLSTATE " + state + ")"};
-      libpq().clear(result);
-      throw error;
-    }
-    DbError error{.cause = postgres_cause(""),
-                  .message = without_line_end(result == nullptr ? libpq().error_message(connection)
-                                                                : libpq().result_error_message(result))};
-    libpq().clear(result);
-    throw error;
-  }
-  ~Result() { libpq().clear(result_); }
-  Result(Result&& other) noexcept : result_(std::exchange(other.result_, nullptr)) {}
-  Result& operator=(Result&& other) noexcept {
-    std::swap(result_, other.result_);
-    return *this;
-  }
-  PGresult* get() const { return result_; }
-  int rows() const { return result_ == nullptr ? 0 : libpq().rows(result_); }
-
- private:
-  PGresult* result_ = nullptr;
-};
-
-class PostgresStatement final : public PreparedStatement {
- public:
-  PostgresStatement(PostgresDb& db, std::string_view sql) : db_(db), sql_(postgres_sql(sql)) {}
-
-  void bind(int parameter, std::int64_t value) override { set(parameter, kInt8, std::to_string(value)); }
-  void bind(int parameter, double value) override {
-    std::array<char, 32> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-    set(parameter, kFloat8, std::string(text.data(), end));
-  }
-  void bind(int parameter, std::nullptr_t) override { at(parameter) = {}; }
-  void bind(int parameter, std::string_view text) override {
-    if (is_storable(text)) return set(parameter, kText, text);
-    set(parameter, kText, postgres_text(text));
-  }
-  void bind(int parameter, const BlobView& view) override { set(parameter, kBytea, view.bytes); }
-
-  bool step() override {
-    if (!is_run_) run();
-    if (++row_ < result_.rows()) return true;
-    return false;
-  }
-  int changes() const override { return changes_; }
-
-  std::int64_t integer(int column) const override {
-    if (is_null(column)) return 0;
-    const char* value = libpq().value(result_.get(), row_, column);
-    switch (libpq().column_type(result_.get(), column)) {
-      case kInt8:
-        return big_endian<std::int64_t>(value);
-      case kInt4:
-        return big_endian<std::int32_t>(value);
-      case kInt2:
-        return big_endian<std::int16_t>(value);
-      case kBool:
-        return value[0];
-      case kNumeric:
-        return whole_number(value);
-      case kText:
-        return text_number(value);
-      default:
-        throw wrong_type(column);
-    }
-  }
-  double real(int column) const override {
-    if (is_null(column)) return 0;
-    if (libpq().column_type(result_.get(), column) != kFloat8) return static_cast<double>(integer(column));
-    return std::bit_cast<double>(big_endian<std::int64_t>(libpq().value(result_.get(), row_, column)));
-  }
-  std::string_view bytes(int column) const override {
-    if (is_null(column)) return {};
-    return {libpq().value(result_.get(), row_, column),
-            static_cast<std::size_t>(libpq().length(result_.get(), row_, column))};
-  }
-  bool is_null(int column) const override { return libpq().is_null(result_.get(), row_, column) == 1; }
-  void reset() noexcept override {
-    result_ = {};
-    row_ = -1;
-    is_run_ = false;
-    for (Parameter& each : parameters_) each = {};
-  }
-
- private:
-  struct Parameter {
-    Oid type = 0;  // 0: NULL
-    std::string own;
-    std::string_view view;
-    bool is_own = false;
-    std::string_view value() const { return is_own ? std::string_view(own) : view; }
-  };
-
-  Parameter& at(int parameter) {
-    const auto count = static_cast<std::size_t>(parameter);
-    if (parameters_.size() < count) parameters_.resize(count);
-    return parameters_[count - 1];
-  }
-  void set(int parameter, Oid type, std::string text) {
-    at(parameter) = {.type = type, .own = std::move(text), .view = {}, .is_own = true};
-  }
-  void set(int parameter, Oid type, std::string_view view) {
-    at(parameter) = {.type = type, .own = {}, .view = view, .is_own = false};
-  }
-  DbError wrong_type(int column) const {
-    return {.message = "column " + std::to_string(column) + " of `" + sql_ + "` has an unexpected type"};
-  }
-
-  // NULL has no type here; PostgreSQL takes the one that the statement suggests.
-  void prepare() {
-    std::vector<Oid> types;
-    types.reserve(parameters_.size());
-    for (const Parameter& each : parameters_) types.push_back(each.type);
-    name_ = "s" + std::to_string(++db_.statements_);
-    const int count = static_cast<int>(types.size());
-    pg_conn* at = db_.connection_;
-    (void)db_.checked(
-        db_.answer_end_
-            ? db_.answer(libpq().send_prepare(at, name_.c_str(), sql_.c_str(), count, types.data()))
-            : libpq().prepare(at, name_.c_str(), sql_.c_str(), count, types.data()));
-    connection_ = db_.connections_;
-  }
-
-  void run() {
-    if (db_.read_end_ && steady_clock::now() >= *db_.read_end_)
-      throw DbError{.cause = DbError::Cause::kInterrupted, .message = "the time of the read is over"};
-    if (connection_ != db_.connections_) prepare();
-    std::vector<const char*> values;
-    std::vector<int> lengths, formats;
-    for (const Parameter& each : parameters_) {
-      values.push_back(each.type == 0 ? nullptr : each.value().data() == nullptr ? "" : each.value().data());
-      lengths.push_back(static_cast<int>(each.value().size()));
-      formats.push_back(each.type == kBytea || each.type == kText ? kBinary : 0);
-    }
-    const int count = static_cast<int>(values.size());
-    pg_conn* at = db_.connection_;
-    result_ = db_.checked(db_.answer_end_
-                              ? db_.answer(libpq().send_prepared(at, name_.c_str(), count, values.data(),
-                                                                 lengths.data(), formats.data(), kBinary))
-                              : libpq().exec_prepared(at, name_.c_str(), count, values.data(), lengths.data(),
-                                                      formats.data(), kBinary));
-    is_run_ = true;
-    row_ = -1;
-    const bool is_read =
-        libpq().result_status(result_.get()) == PGRES_TUPLES_OK && sql_.starts_with("SELECT");
-    changes_ = is_read ? 0 : static_cast<int>(text_number(libpq().changed_rows(result_.get())));
-    db_.changes_ += changes_;
-  }
-
-  PostgresDb& db_;
-  const std::string sql_;
-  std::string name_;
-  std::uint64_t connection_ = 0;  // on which it is prepared
-  std::vector<Parameter> parameters_;
-  PostgresDb::Result result_;
-  int row_ = -1;
-  int changes_ = 0;
-  bool is_run_ = false;
-};
-
 PostgresDb::PostgresDb(std::string url, ObserveTime observe)
-    : url_(std::move(url)),
-      observe_(std::move(observe)),
-      writer_(base::hex(base::random_bytes(kWriterBytes))) {
+    : url_(std::move(url)), observe_(std::move(observe)), writer_(base::random_bytes(kWriterBytes)) {
   try {
     check_url(url_);
     connect();
@@ -312,18 +134,21 @@ void PostgresDb::connect() {
       },
       &notices_);
   ++connections_;
+  discard_kept();
+  result_ids_.clear();  // a promoted standby may give them away again
   server_process_ = libpq().server_process(connection_);
   is_lost_ = false;
   if (answer_end_) answer_end_ = steady_clock::now() + kAnswerMax;
   run(kSetUp);
+  if (observe_) run(kSetUpWriter);
   check_server();
 }
 
 // What makes an accepted job durable; after a failover it may be another server.
 void PostgresDb::check_server() {
-  const Result found = run(kDurability);
-  const char* wrong = libpq().value(found.get(), 0, 0);
-  if (*wrong == '\0') return;
+  const PostgresResult found = run(kDurability);
+  const std::string wrong(found.bytes(0, 0));
+  if (wrong.empty()) return;
   is_lost_ = true;
   throw DbError{.cause = DbError::Cause::kUnusable, .message = wrong};
 }
@@ -341,7 +166,7 @@ milliseconds PostgresDb::busy() const {
 
 // That a connection was lost while it was idle shows at its next use. A transaction that a failed call has
 // left open is ended first.
-PostgresDb::Result PostgresDb::begin(const char* sql) {
+PostgresResult PostgresDb::begin(const char* sql) {
   if (libpq().status(connection_) == CONNECTION_OK && !is_lost_) {
     try {
       if (libpq().transaction_status(connection_) != PQTRANS_IDLE) run("ROLLBACK");
@@ -368,51 +193,53 @@ PostgresDb::Result PostgresDb::begin(const char* sql) {
   return run(sql);
 }
 
-PostgresDb::Result PostgresDb::run(const char* sql) {
-  return checked(answer_end_ ? answer(libpq().send(connection_, sql)) : libpq().exec(connection_, sql));
+PostgresResult PostgresDb::run(const char* sql) {
+  return noting_loss([&] {
+    return PostgresResult(
+        connection_, answer_end_ ? answer(libpq().send(connection_, sql)) : libpq().exec(connection_, sql));
+  });
 }
 
 pg_result* PostgresDb::answer(int is_sent) {
-  if (is_sent == 0) return nullptr;
-  try {
-    return await_answer(connection_, *answer_end_);
-  } catch (const DbError&) {
-    is_lost_ = true;
-    throw;
-  }
+  return is_sent == 0 ? nullptr : await_answer(connection_, *answer_end_);
 }
 
-PostgresDb::Result PostgresDb::checked(pg_result* result) {
-  try {
-    return Result(connection_, result);
-  } catch (const DbError& e) {
-    if (e.cause == DbError::Cause::kUnreachable) is_lost_ = true;
-    throw;
-  }
+void PostgresDb::forget_transaction() {
+  is_writing_ = false;
+  queue_.clear();
+  cache_.clear();
 }
 
 void PostgresDb::end_transaction() noexcept {
   busy_since_ms_ = 0;
+  forget_transaction();
   read_end_.reset();
   if (is_lost_ || libpq().status(connection_) != CONNECTION_OK) return;  // the server has rolled back
   if (libpq().transaction_status(connection_) == PQTRANS_IDLE) return;
   try {
     run("ROLLBACK");
+    if (std::exchange(has_unknown_statements_, false)) {
+      ++connections_;
+      run("DEALLOCATE ALL");
+    }
   } catch (const DbError& e) {
     base::log_warn("store_rollback_failed", {{"error", e.message}});
   }
 }
 
 std::unique_ptr<PreparedStatement> PostgresDb::compile(std::string_view sql) {
-  return std::make_unique<PostgresStatement>(*this, sql);
+  return std::make_unique<PostgresStatement>(*this, text_of(sql));
 }
 
 void PostgresDb::begin_write() {
   ++group_;
   busy_since_ms_ = steady_ms();
   try {
-    const Result begun = begin(kBeginWrite);
-    if (observe_) observe_(base::wall_from(text_number(libpq().value(begun.get(), 0, 0))));
+    const PostgresResult begun = begin(kBeginWrite);
+    if (observe_) observe_(base::wall_from(text_number(begun.bytes(0, 0).data())));
+    is_writing_ = true;
+    has_written_ = false;
+    note_begin();
   } catch (...) {
     busy_since_ms_ = 0;
     throw;
@@ -421,10 +248,13 @@ void PostgresDb::begin_write() {
 
 void PostgresDb::commit() {
   write_pending();
-  const std::string row =
-      "INSERT INTO writers (writer, group_seq, at) VALUES ('\\x" + writer_ + "', " + std::to_string(group_) +
-      ", now()) ON CONFLICT (writer) DO UPDATE SET group_seq = excluded.group_seq, at = now()";
-  run(row.c_str());
+  // A transaction that writes nothing is done if its COMMIT fails, too.
+  if (has_written_ || !queue_.empty()) {
+    const PostgresValue group{.type = kInt8,
+                              .bytes = big_endian_bytes(static_cast<std::uint64_t>(group_), 8)};
+    queue_.add(text_of(kWriterRow), {{.type = kBytea, .bytes = writer_}, group});
+    exchange(true, nullptr, {});
+  }
   const int notices = notices_;
   bool is_in_doubt = false;
   try {
@@ -438,20 +268,23 @@ void PostgresDb::commit() {
     throw DbError{.cause = DbError::Cause::kUnreachable,
                   .message = "the connection was lost before the COMMIT was done"};
   busy_since_ms_ = 0;
+  forget_transaction();
 }
+
+std::string PostgresDb::writer_literal() const { return "'\\x" + base::hex(writer_) + "'"; }
 
 // Asks until the server answers. A commit that was done is written again: what a server that was restarted
 // shows as committed need not be on its standby yet.
 bool PostgresDb::was_committed() {
   base::log_warn("store_commit_in_doubt", {{"advice", "waiting for PostgreSQL"}});
-  const std::string ask = "SELECT group_seq FROM writers WHERE writer = '\\x" + writer_ + "'";
-  const std::string again = "UPDATE writers SET at = now() WHERE writer = '\\x" + writer_ + "'";
+  const std::string ask = "SELECT group_seq FROM writers WHERE writer = " + writer_literal();
+  const std::string again = "UPDATE writers SET at = now() WHERE writer = " + writer_literal();
   while (true) {
     try {
       connect();
       run(kBeginWrite);  // the old session has ended when the lock is free
-      const Result row = run(ask.c_str());
-      const bool is_committed = row.rows() == 1 && text_number(libpq().value(row.get(), 0, 0)) == group_;
+      const PostgresResult row = run(ask.c_str());
+      const bool is_committed = row.rows() == 1 && text_number(row.bytes(0, 0).data()) == group_;
       const int notices = notices_;
       if (is_committed) run(again.c_str());
       run(is_committed ? "COMMIT" : "ROLLBACK");
@@ -467,6 +300,7 @@ bool PostgresDb::was_committed() {
 
 void PostgresDb::roll_back() {
   discard_pending();
+  discard_kept();
   end_transaction();
 }
 
@@ -486,11 +320,15 @@ void PostgresDb::end_read() noexcept {
   answer_end_.reset();
 }
 
-void PostgresDb::script(std::string_view sql) { run(std::string(sql).c_str()); }
+void PostgresDb::script(std::string_view sql) {
+  if (!queue_.empty()) exchange(true, nullptr, {});
+  run(std::string(sql).c_str());
+  has_written_ = true;
+}
 
 std::int64_t PostgresDb::last_row_id() {
-  const Result last = run("SELECT lastval()");
-  return text_number(libpq().value(last.get(), 0, 0));
+  if (!queue_.empty()) exchange(true, nullptr, {});
+  return text_number(run("SELECT lastval()").bytes(0, 0).data());
 }
 
 }  // namespace millrace::storage

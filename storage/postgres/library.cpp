@@ -38,10 +38,14 @@ Libpq load() {
   find(library, found.get_result, "PQgetResult");
   find(library, found.prepare, "PQprepare");
   find(library, found.exec_prepared, "PQexecPrepared");
+  find(library, found.enter_pipeline, "PQenterPipelineMode");
+  find(library, found.exit_pipeline, "PQexitPipelineMode");
+  find(library, found.pipeline_sync, "PQpipelineSync");
   find(library, found.result_status, "PQresultStatus");
   find(library, found.result_error_message, "PQresultErrorMessage");
   find(library, found.result_error_field, "PQresultErrorField");
   find(library, found.rows, "PQntuples");
+  find(library, found.columns, "PQnfields");
   find(library, found.column_type, "PQftype");
   find(library, found.value, "PQgetvalue");
   find(library, found.length, "PQgetlength");

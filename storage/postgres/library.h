@@ -19,10 +19,14 @@ struct Libpq {
   decltype(&::PQgetResult) get_result;
   decltype(&::PQprepare) prepare;
   decltype(&::PQexecPrepared) exec_prepared;
+  decltype(&::PQenterPipelineMode) enter_pipeline;
+  decltype(&::PQexitPipelineMode) exit_pipeline;
+  decltype(&::PQpipelineSync) pipeline_sync;
   decltype(&::PQresultStatus) result_status;
   decltype(&::PQresultErrorMessage) result_error_message;
   decltype(&::PQresultErrorField) result_error_field;
   decltype(&::PQntuples) rows;
+  decltype(&::PQnfields) columns;
   decltype(&::PQftype) column_type;
   decltype(&::PQgetvalue) value;
   decltype(&::PQgetlength) length;

@@ -92,7 +92,7 @@ class SqliteStatement final : public PreparedStatement {
     changes_ = sqlite3_changes(db_);
     return false;
   }
-  int changes() const override { return changes_; }
+  int changes() override { return changes_; }
   std::int64_t integer(int column) const override { return sqlite3_column_int64(statement_, column); }
   double real(int column) const override { return sqlite3_column_double(statement_, column); }
   std::string_view bytes(int column) const override {

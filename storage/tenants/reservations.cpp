@@ -32,9 +32,11 @@ Reservation at(const Statement& row) {
           .sent = row.integer(6)};
 }
 
+constexpr Sql kFindReservation =
+    "SELECT id, tenant, key_id, day, nano, first_nano, sent_nano FROM reservations WHERE id = ?1";
+
 std::optional<Reservation> find(Db& db, const base::Uuid& id) {
-  auto s = db.prepare_without_flush(R"(
-      SELECT id, tenant, key_id, day, nano, first_nano, sent_nano FROM reservations WHERE id = ?1)"_sql);
+  auto s = db.prepare_without_flush(kFindReservation);
   if (!s.bind(id).step()) return std::nullopt;
   return at(s);
 }
@@ -124,6 +126,10 @@ void reserve_for_job(Tx& tx, const JobRow& row) {
           .nano = *row.cost_max,
           .first = *row.cost_max},
          std::nullopt);
+}
+
+void prefetch_reservation(Db& db, const base::Uuid& job) {
+  db.prefetch(kFindReservation, BlobView{job.bytes()});
 }
 
 bool has_reservation(Db& db, const JobRow& row) {

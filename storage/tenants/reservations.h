@@ -27,6 +27,8 @@ void reserve_for_job(Tx& tx, const JobRow& row);
 base::Status reserve_at_start(Tx& tx, const JobRow& row);
 // True: calls of the job are paid from a reservation, its own or its root's.
 bool has_reservation(Db& db, const JobRow& row);
+// For the functions that read the reservation of this job.
+void prefetch_reservation(Db& db, const base::Uuid& job);
 // The attempt of `row` is about to send a call; with it, its calls may cost `attempt_max`. Its error refuses
 // the call. A job without a reservation was accepted without a budget: it may call.
 base::Status reserve_call(Tx& tx, const JobRow& row, std::optional<schemas::NanoUsd> attempt_max);

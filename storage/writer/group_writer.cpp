@@ -128,6 +128,9 @@ bool CommitGroup::run_queued(Tx& tx) {
   if (capacity_.operations == 0) return false;
   const std::size_t first = size();
   if (context_.queue.take(operations_, capacity_) == 0) return false;
+  if (tx.db.has_round_trips()) {
+    for (std::size_t i = first; i < size(); ++i) operations_[i].operation.prefetch(tx.db);
+  }
   for (std::size_t i = first; i < size(); ++i) run_operation(i, tx);
   return true;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "platform/base/clock.h"
@@ -97,7 +98,26 @@ class Writer {
   // error, it must not have changed anything: check first, then write. The error goes to its completion; the
   // group continues. An operation may run twice: if a group fails, it is rolled back and each operation is
   // retried alone, so nothing of the first run may be kept.
-  using Operation = std::function<base::Status(Tx&)>;
+  class Operation {
+   public:
+    // Reads that the operation will probably do, for Db::prefetch. Called before the operations that run with
+    // it.
+    using Prefetch = std::function<void(Db&)>;
+    template <class Run>
+      requires std::is_invocable_r_v<base::Status, Run&, Tx&>
+    Operation(Run run, Prefetch prefetch = {})  // NOLINT(google-explicit-constructor)
+        : run_(std::move(run)), prefetch_(std::move(prefetch)) {}
+    Operation() = default;
+    Operation(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): runs nothing
+    base::Status operator()(Tx& tx) const { return run_(tx); }
+    void prefetch(Db& db) const {
+      if (prefetch_) prefetch_(db);
+    }
+
+   private:
+    std::function<base::Status(Tx&)> run_;
+    Prefetch prefetch_;
+  };
   using Completion = std::function<void(base::Status)>;
 
   virtual ~Writer() = default;
@@ -118,19 +138,19 @@ using Callback = std::function<void(base::Result<T>)>;
 
 template <class T, class Op>
 void submit_write(Writer& writer, Writer::Priority priority, std::size_t payload_bytes, Op operation,
-                  Callback<T> done) {
+                  Callback<T> done, Writer::Operation::Prefetch prefetch = {}) {
   auto value = std::make_shared<base::Result<T>>(base::error(base::Code::kInternal, "the write did not run"));
-  writer.submit(
-      priority, payload_bytes,
-      [value, operation = std::move(operation)](Tx& tx) -> base::Status {
-        *value = operation(tx);
-        if (!*value) return value->error();
-        return {};
-      },
-      [value, done = std::move(done)](base::Status status) {
-        if (!status) return done(status.error());
-        done(std::move(*value));
-      });
+  writer.submit(priority, payload_bytes,
+                {[value, operation = std::move(operation)](Tx& tx) -> base::Status {
+                   *value = operation(tx);
+                   if (!*value) return value->error();
+                   return {};
+                 },
+                 std::move(prefetch)},
+                [value, done = std::move(done)](base::Status status) {
+                  if (!status) return done(status.error());
+                  done(std::move(*value));
+                });
 }
 
 }  // namespace millrace::storage

@@ -22,6 +22,7 @@ import rows_jobs
 import rows_memory
 import rows_neighbours
 import rows_ocr
+import rows_postgres
 import rows_tables
 import rows_transcription
 import rows_upload
@@ -49,6 +50,9 @@ ROWS = {
     21: rows_audio.upload,
     22: rows_neighbours.neighbours,
     23: rows_tables.tables,
+    24: rows_postgres.accepts,
+    25: rows_postgres.drain,
+    26: rows_postgres.drain_beside_snapshot,
 }
 
 

@@ -54,7 +54,7 @@ class Bench:
         return self.run_json(command)
 
     def run_json(self, command):
-        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=900, check=False)
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=2400, check=False)
         assert done.returncode == 0, f"{command[0]}: {done.stderr.strip()}"
         return json.loads(done.stdout)
 

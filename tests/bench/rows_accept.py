@@ -38,9 +38,9 @@ def _noop(bench, server, **more):
     return bench.load(server, header=headers("none"), **_flags(bench, **more))
 
 
-def accept(bench, **more):
+def accept(bench, *args, **more):
     """Uses a new store for each round, so that all rounds are equal."""
-    gateway = bench.gateway(role="api")
+    gateway = bench.gateway(*args, role="api")
     result = bench.load(gateway, header=headers(gateway.client.key), **_flags(bench, **more))
     bench.end(gateway)
     return result

@@ -25,6 +25,32 @@ TEST_P(DeliveryOrder, Rule10_ATokenMayClaimWhileAJobOfItsKindIsReady) {
   EXPECT_FALSE(ready(schemas::Kind::kOcr));
 }
 
+TEST_P(DeliveryOrder, AJobThatReturnsGoesFirstAgainHoweverManyWereClaimedSince) {
+  auto& s = fresh();
+  constexpr int kJobs = 301;
+  std::vector<JobId> jobs;
+  for (int i = 0; i < kJobs; ++i) jobs.push_back(s.submit());
+  s.clock.advance(5s);
+  std::vector<ClaimedJob> claimed;
+  for (int claims = 0; claims < 6; ++claims) {
+    for (ClaimedJob& each : s.claim(50)) claimed.push_back(std::move(each));
+  }
+  ASSERT_EQ(claimed[7].lease.job, jobs[7]);
+  EXPECT_EQ(s.return_to_queue(claimed[7].lease), ReportResult::kApplied);
+  const auto after = s.claim(2);
+  ASSERT_EQ(after.size(), 2u);
+  EXPECT_EQ(after[0].lease.job, jobs[7]);
+  EXPECT_EQ(after[1].lease.job, jobs[kJobs - 1]);
+  EXPECT_TRUE(s.claim(1).empty());
+  s.clock.advance(5s);
+  const JobId young = s.submit();
+  EXPECT_EQ(s.return_to_queue(claimed[3].lease), ReportResult::kApplied);
+  const auto last = s.claim(3);
+  ASSERT_EQ(last.size(), 2u);
+  EXPECT_EQ(last[0].lease.job, jobs[3]);
+  EXPECT_EQ(last[1].lease.job, young);
+}
+
 std::vector<ReadyJob> take(JobStore& s) {
   return await<std::vector<ReadyJob>>(
              [&](auto done) { s.upkeep().select_for_publication(schemas::Kind::kOcr, done); })

@@ -20,6 +20,7 @@ base::Result<std::unique_ptr<JobCore>> JobCore::open(Options options, Finished f
   std::unique_ptr<JobCore> core(new JobCore(std::move(options)));
   storage::Store::Options store;
   store.data_dir = core->options_.data_dir;
+  store.url = core->options_.url;
   store.outbox = !core->options_.kafka.empty();
   auto opened = storage::Store::open(std::move(store), core->clock_);
   if (!opened) return opened.error();

@@ -25,6 +25,7 @@ class JobCore {
  public:
   struct Options {
     std::string data_dir;
+    std::string url;    // of a PostgreSQL database; empty: SQLite in data_dir
     std::string kafka;  // HOST:PORT; empty: in-process
     int slots = 64;
     int reserved_slots = 1;  // as a worker has for documents

@@ -32,8 +32,11 @@ int start(const bench::JobCore::Options& options, const bench::Pace& pace) {
 int drain(const bench::JobCore::Options& options, double jobs) {
   const auto result = bench::measure_drain(options, static_cast<std::uint64_t>(jobs));
   if (!result) return fail(result.error().message);
-  std::printf("{\"jobs\":%.0f,\"seconds\":%.4f,\"per_second\":%.1f}\n", jobs, result->seconds,
-              jobs / result->seconds);
+  std::printf(
+      "{\"jobs\":%.0f,\"seconds\":%.4f,\"per_second\":%.1f,\"first_fifth\":%.1f,\"last_fifth\":%.1f,"
+      "\"stored_per_second\":%.1f}\n",
+      jobs, result->seconds, jobs / result->seconds, jobs / 5 / result->first_fifth,
+      jobs / 5 / result->last_fifth, jobs / result->store_seconds);
   return 0;
 }
 
@@ -49,13 +52,14 @@ int floor(const std::string& folder, const bench::Pace& pace) {
 
 int main(int count, char** words) {
   const auto flags = bench::Flags::read(
-      count, words, {"mode", "data", "kafka", "slots", "rate", "warmup", "seconds", "jobs"});
+      count, words, {"mode", "data", "url", "kafka", "slots", "rate", "warmup", "seconds", "jobs"});
   if (!flags) return fail(flags.error().message);
   const auto slots = flags->number("slots", 64), rate = flags->number("rate", 200);
   const auto warmup = flags->number("warmup", 1), seconds = flags->number("seconds", 10);
   const auto jobs = flags->number("jobs", 10'000);
   if (!slots || !rate || !warmup || !seconds || !jobs) return fail("a value is not a number");
-  const bench::JobCore::Options options{flags->text("data"), flags->text("kafka"), static_cast<int>(*slots)};
+  const bench::JobCore::Options options{flags->text("data"), flags->text("url"), flags->text("kafka"),
+                                        static_cast<int>(*slots)};
   if (options.data_dir.empty()) return fail("--data DIR is required");
   base::log_start(base::LogFormat::kText, base::LogLevel::kWarn);
   const bench::Pace pace{*rate, std::chrono::duration<double>(*warmup),

@@ -14,6 +14,7 @@ using schemas::JobId;
 using schemas::JobStatus;
 
 constexpr std::chrono::seconds kTimeLimit{120};
+constexpr std::uint64_t kSlowestRate = 250;   // jobs per second that a drain may have
 constexpr std::uint64_t kInFlightMax = 4096;  // submits; less than the writer's queue accepts
 
 // The submit time of each job that has not started yet. Thread-safe.
@@ -75,25 +76,33 @@ base::Result<StartLatency> measure_start(JobCore::Options options, Pace pace) {
 
 base::Result<Drained> measure_drain(JobCore::Options options, std::uint64_t jobs) {
   Ledger ledger;
+  const std::chrono::seconds limit = kTimeLimit + std::chrono::seconds(jobs / kSlowestRate);
   auto core = JobCore::open(std::move(options), [&](const JobId&, JobStatus status) {
     ledger.ended(status == JobStatus::kSucceeded);
   });
   if (!core) return core.error();
+  const auto store_began = Clock::now();
   for (std::uint64_t i = 0; i < jobs; ++i) {
     if (i >= kInFlightMax) {
       if (auto good = ledger.wait_stored(i - kInFlightMax + 1, kTimeLimit); !good) return good.error();
     }
     (*core)->submit((*core)->new_id(), [&](const base::Status& status) { ledger.stored(status); });
   }
-  if (auto good = ledger.wait_stored(jobs, kTimeLimit); !good) return good.error();
+  if (auto good = ledger.wait_stored(jobs, limit); !good) return good.error();
   const auto began = Clock::now();
   if (auto good = (*core)->start_worker([](const JobId&) {}); !good) return good.error();
   if (auto good = (*core)->start_bus(); !good) return good.error();
-  auto done = ledger.wait_ended(jobs, kTimeLimit);
-  const std::chrono::duration<double> took = Clock::now() - began;
+  const auto ended = [&](std::uint64_t count) -> base::Result<double> {
+    if (auto good = ledger.wait_ended(count, limit); !good) return good.error();
+    return std::chrono::duration<double>(Clock::now() - began).count();
+  };
+  const auto first = ended(jobs / 5);
+  const auto before_last = first ? ended(jobs - jobs / 5) : first;
+  const auto all = before_last ? ended(jobs) : before_last;
   (*core)->close();
-  if (!done) return done.error();
-  return Drained{took.count()};
+  if (!all) return all.error();
+  return Drained{*all, *first, *all - *before_last,
+                 std::chrono::duration<double>(began - store_began).count()};
 }
 
 }  // namespace millrace::bench

@@ -20,7 +20,8 @@ struct StartLatency {
 base::Result<StartLatency> measure_start(JobCore::Options options, Pace pace);
 
 struct Drained {
-  double seconds = 0;
+  double seconds = 0, first_fifth = 0, last_fifth = 0;  // of all jobs; of a fifth of them
+  double store_seconds = 0;                             // before that: to store the jobs
 };
 // Stores the jobs, then starts a worker. Measures the time until all results are durable.
 base::Result<Drained> measure_drain(JobCore::Options options, std::uint64_t jobs);
