@@ -372,16 +372,6 @@ INSERT INTO ssh_closes VALUES (1, 0);
 INSERT INTO meta VALUES ('ids_ahead_ms', 0);
 INSERT INTO clock VALUES (1, 0, 0, 0, 0, 0, 0, 0);
 
--- Jobs that have become ready with an old id, or another priority than 0 (queue_positions.h).
-CREATE TABLE ready_again (
-  seq      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  kind     bigint NOT NULL,
-  tenant   text COLLATE "C" NOT NULL,
-  priority bigint NOT NULL,
-  job      bytea NOT NULL,
-  at       bigint NOT NULL
-);
-
 -- The newest group of each writer, by which it learns after a lost connection whether its COMMIT was done.
 CREATE TABLE writers (
   writer    bytea PRIMARY KEY,
