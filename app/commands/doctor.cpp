@@ -237,6 +237,8 @@ void check_workers(const Settings& settings, Report& report) {
     return report.ok("workers", count + (live.size() == 1 ? " runs" : " run") + " on this host", names);
   }
   if (!is_served(settings.data_dir)) return report.ok("workers", "none: no gateway is running here");
+  if (!settings.store_url.empty())
+    return report.ok("workers", "none on this host; `GET /v1/admin/workers` lists those of all hosts");
   report.warn("workers", "no worker runs here, but a gateway does: the jobs that it accepts wait",
               "Start one on this data directory: `millrace worker --data " + settings.data_dir + "`.");
 }

@@ -211,7 +211,14 @@ std::deque<QueueHead> FairQueueCursor::read_queue(const std::string& tenant) {
   const auto known = shared_->positions.of(kind_, tenant);
   std::deque<Head> queue;
   if (known) queue = read_queue_from(tenant, *known);
-  if (queue.empty()) {
+  if (known && queue.empty()) {
+    auto s = db_.prepare(R"(
+        SELECT priority, id, parent_id, child_index, spec FROM jobs
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority < 0
+        ORDER BY priority DESC, id LIMIT ?3)"_sql);
+    s.bind(kind_, tenant, shared_->rows);
+    queue = all_of(s, tenant);
+  } else if (queue.empty()) {
     auto s = db_.prepare(R"(
         SELECT priority, id, parent_id, child_index, spec FROM jobs
         WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2

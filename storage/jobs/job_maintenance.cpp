@@ -45,7 +45,7 @@ std::vector<base::Uuid> ended_leases(const Tx& tx, std::chrono::milliseconds lea
   const std::int64_t boot = boot_number(tx.boot_id);
   std::vector<base::Uuid> ended;
   QueuePositions* positions = tx.db.has_round_trips() ? &tx.db.kept<QueuePositions>() : nullptr;
-  const auto from = positions == nullptr ? std::nullopt : positions->leases_from();
+  const auto from = positions == nullptr ? std::nullopt : positions->leases_from(tx.boot);
   if (!from) {
     auto s = tx.db.prepare(R"(
         SELECT id FROM jobs INDEXED BY jobs_running

@@ -63,7 +63,8 @@ class JobMaintenance {
   // for an hour after a clock jump.
   void drop_results(std::chrono::milliseconds age, int limit, Callback<int> done);
   void drop_jobs(std::chrono::milliseconds age, int limit, Callback<int> done);
-  // Deletes the jobs that JobIntake::remove has marked and that have ended, with all their rows.
+  // Deletes the jobs that JobIntake::remove has marked and that have ended, with all their rows; and notes of
+  // jobs that became ready (queue_positions.h).
   void drop_removed(int limit, Callback<int> done);
   // Deletes idempotency rows 24 h after the end of their job, or with the job row, whichever is later.
   void drop_idempotency(int limit, Callback<int> done);

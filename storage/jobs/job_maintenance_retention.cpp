@@ -7,6 +7,7 @@
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
+#include "storage/jobs/queue_positions.h"
 #include "storage/sql.h"
 
 namespace millrace::storage {
@@ -108,7 +109,7 @@ void JobMaintenance::drop_jobs(std::chrono::milliseconds age, int limit, Callbac
 
 void JobMaintenance::drop_removed(int limit, Callback<int> done) {
   submit_step(store_, Writer::Priority::kUrgent, std::move(done),
-              [limit](Tx& tx) { return drop_removed_in(tx, limit); });
+              [limit](Tx& tx) { return std::max(remove_notes(tx, limit), drop_removed_in(tx, limit)); });
 }
 
 void JobMaintenance::drop_idempotency(int limit, Callback<int> done) {

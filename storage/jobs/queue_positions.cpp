@@ -36,8 +36,10 @@ QueueReads& QueuePositions::reads(Tx& tx, schemas::Kind kind) {
 
 void QueuePositions::refresh(Tx& tx) {
   const auto now = std::chrono::steady_clock::now();
-  young_ = first_id_at(tx.now - kYoung);
-  if (!since_ || now - *since_ > kKept) {
+  young_ = first_id_at(tx.now - 2 * kYoung);  // further back than `note_ready`, in case the clock steps back
+  const auto passed = tx.now - std::exchange(refreshed_at_, tx.now);
+  const bool was_asleep = passed > kKept || passed < std::chrono::milliseconds(0);
+  if (!since_ || now - *since_ > kKept || was_asleep) {
     start_again(tx);
     since_ = now;
     return;
@@ -67,16 +69,16 @@ void QueuePositions::note(schemas::Kind kind, const std::string& tenant, std::in
 void QueuePositions::start_again(Tx& tx) {
   first_.clear();
   rows_read_.clear();
-  tx.db.prepare("DELETE FROM ready_again WHERE at < ?1").bind(base::millis(tx.now - kNotesKept)).run();
   auto s = tx.db.prepare("SELECT coalesce(max(seq), 0) FROM ready_again");
   s.step();
   noted_ = s.integer(0);
 }
 
-std::optional<base::BootTime> QueuePositions::leases_from() {
-  const auto now = std::chrono::steady_clock::now();
-  if (!leases_from_ || !all_leases_checked_ || now - *all_leases_checked_ > kKept) {
-    all_leases_checked_ = now;
+std::optional<base::BootTime> QueuePositions::leases_from(base::BootTime now) {
+  const auto steady = std::chrono::steady_clock::now();
+  const bool jumped = leases_from_ && (now < *leases_from_ || now - *leases_from_ > kKept);
+  if (!leases_from_ || !all_leases_checked_ || steady - *all_leases_checked_ > kKept || jumped) {
+    all_leases_checked_ = steady;
     leases_from_.reset();
   }
   return leases_from_;
@@ -103,6 +105,15 @@ void QueuePositions::read(schemas::Kind kind, const std::string& tenant, int row
     return;
   }
   first_[queue] = first ? std::min(*first, young_) : young_;
+}
+
+int remove_notes(Tx& tx, int limit) {
+  if (!tx.db.has_round_trips()) return 0;
+  auto s = tx.db.prepare(R"(
+      DELETE FROM ready_again
+      WHERE seq IN (SELECT seq FROM ready_again WHERE at < ?1 ORDER BY seq LIMIT ?2))"_sql);
+  s.bind(base::millis(tx.now - kNotesKept), limit).run();
+  return s.changes();
 }
 
 void note_ready(Tx& tx, const JobRow& row) {

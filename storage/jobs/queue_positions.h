@@ -50,7 +50,10 @@ class QueuePositions : public KeptState {
   void expect(schemas::Kind kind, int jobs) { expected_[kind] += jobs; }
   int take_expected(schemas::Kind kind) { return std::exchange(expected_[kind], 0); }
 
-  void transaction_begins() override { reads_.clear(); }
+  void transaction_begins() override {
+    reads_.clear();
+    expected_.clear();
+  }
   // What the claims of this transaction share. At its first claim, this reads the notes.
   QueueReads& reads(Tx& tx, schemas::Kind kind);
   // A job becomes ready.
@@ -67,7 +70,7 @@ class QueuePositions : public KeptState {
 
   // From where a check looks for leases that have ended, by the boot clock. Absent: it looks at all running
   // jobs. A check that found all that had ended by `until` says so.
-  std::optional<base::BootTime> leases_from();
+  std::optional<base::BootTime> leases_from(base::BootTime now);
   void leases_checked(base::BootTime until) { leases_from_ = until; }
 
  private:
@@ -80,6 +83,7 @@ class QueuePositions : public KeptState {
   std::map<Queue, base::Uuid> first_;
   std::map<Queue, int> rows_read_;
   std::optional<std::chrono::steady_clock::time_point> since_;
+  base::WallTime refreshed_at_{};
   std::int64_t noted_ = 0;  // the last row of ready_again that was read
   base::Uuid young_{};      // no younger id is ever noted
   std::optional<base::BootTime> leases_from_;
@@ -88,5 +92,7 @@ class QueuePositions : public KeptState {
 
 // Call when a job becomes ready, in the same transaction.
 void note_ready(Tx& tx, const JobRow& row);
+// Removes notes that every claimer has read. Returns how many.
+int remove_notes(Tx& tx, int limit);
 
 }  // namespace millrace::storage

@@ -21,7 +21,7 @@ PostgresParameters::PostgresParameters(std::span<const PostgresValue> values)
 }
 
 PostgresPipeline::PostgresPipeline(pg_conn* connection) : connection_(connection) {
-  (void)libpq().enter_pipeline(connection_);
+  is_complete_ = libpq().enter_pipeline(connection_) == 1;
 }
 
 void PostgresPipeline::prepare(const std::string& name, const std::string& sql,
@@ -38,8 +38,8 @@ void PostgresPipeline::run(const std::string& name, std::span<const PostgresValu
          std::move(answer));
 }
 
-// What cannot be sent shows when the answers are read.
 void PostgresPipeline::expect(bool is_sent, Answer answer) {
+  is_complete_ = is_complete_ && is_sent;
   if (is_sent) answers_.push_back(std::move(answer));
 }
 
@@ -63,7 +63,7 @@ void PostgresPipeline::finish() {
   if (is_sent) libpq().clear(libpq().get_result(connection_));
   const bool has_left = libpq().exit_pipeline(connection_) == 1;
   if (problem) std::rethrow_exception(problem);
-  if (is_sent && has_left) return;
+  if (is_complete_ && is_sent && has_left) return;
   throw DbError{.cause = DbError::Cause::kUnreachable,
                 .message = without_line_end(libpq().error_message(connection_))};
 }

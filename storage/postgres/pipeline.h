@@ -27,6 +27,7 @@ class PostgresPipeline {
 
   pg_conn* connection_;
   std::vector<Answer> answers_;
+  bool is_complete_ = true;  // everything could be sent
 };
 
 // What libpq wants for the values of a statement. Points into them.

@@ -72,6 +72,7 @@ bool WriteQueue::changes_rows_of(const StatementForm& read, std::string_view key
 
 std::vector<WriteQueue::Batch> WriteQueue::take_all() {
   rows_ = bytes_ = 0;
+  ++added_;  // too late to take the last one
   return std::exchange(batches_, {});
 }
 

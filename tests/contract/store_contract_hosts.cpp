@@ -101,6 +101,8 @@ TEST_P(Hosts, TheNameOfALivingWorkerIsRefusedOnAnotherHost) {
   EXPECT_TRUE(processes.check_worker_name("ocr-1", "beta"));
   EXPECT_TRUE(processes.check_worker_name("ocr-2", "alpha"));
   EXPECT_FALSE(processes.check_worker_name("ocr-1", "alpha"));
+  s.clock.advance(kProcessTimeout);
+  EXPECT_TRUE(processes.check_worker_name("ocr-1", "alpha"));
 }
 
 TEST_P(Hosts, AMachineRunsWhereItsOwnerSaysOrOnTheEmptiestHost) {
@@ -164,6 +166,57 @@ TEST_P(Hosts, AMachineWithoutAHostGoesToTheFirstThatRunsMachines) {
   EXPECT_EQ(host_of(machine), "alpha");
   s.do_act();
   EXPECT_EQ(s.claim_executions().size(), 1u);
+}
+
+TEST_P(Hosts, MachinesOfAStoreThatHadOneHostGoWhereTheirDiskIs) {
+  const base::Uuid with_disk = create_on({}), elsewhere = create_on({}), without_disk = create_on({});
+  auto remote = s.new_machine();
+  remote.driver = schemas::MachineDriver::kSsh;
+  ASSERT_TRUE(s.create(remote));
+  EXPECT_TRUE(write(s.store(), [&](Tx& tx) {
+    tx.db.prepare("UPDATE machines SET host = NULL").run();
+    tx.db.prepare("UPDATE machines SET phase = {phase_failed} WHERE id = ?1"_sql).bind(without_disk).run();
+    tx.db.prepare("UPDATE machines SET disk = 'image' WHERE id IN (?1, ?2)").bind(with_disk, elsewhere).run();
+    return base::Status{};
+  }));
+  ASSERT_TRUE(report(process("alpha", true)));
+  ASSERT_TRUE(
+      processes.adopt_machines("alpha", [&](const base::Uuid& machine) { return machine == with_disk; }));
+  EXPECT_EQ(host_of(with_disk), "alpha");
+  EXPECT_EQ(host_of(without_disk), "alpha");
+  EXPECT_EQ(host_of(remote.id), "");
+  EXPECT_FALSE(host_of(elsewhere));
+}
+
+TEST_P(Hosts, WhatIsLeftOfAMachineWhoseHostIsGoneForADayIsEndedByAnother) {
+  ASSERT_TRUE(report(process("beta", true)));
+  const base::Uuid machine = create_on("beta"), kept = create_on("beta");
+  ASSERT_TRUE(s.submit_command(machine, MachineCommand::kDestroy));
+  s.clock.advance(25h);
+  const Process own = process("alpha", true);
+  ASSERT_TRUE(report(own));
+  ASSERT_TRUE(report(own));
+  EXPECT_EQ(host_of(machine), "alpha");
+  EXPECT_EQ(host_of(kept), "beta");
+}
+
+TEST_P(Hosts, ReportsOfBeforeTheClockWentBackAreNoneOfLivingProcesses) {
+  const Process one = process("alpha"), other = process("beta");
+  s.clock.advance(1h);
+  ASSERT_TRUE(report(other)->maintains);
+  s.clock.advance(-1h);
+  EXPECT_EQ(report(one)->api_processes, 1);
+  EXPECT_TRUE(report(one)->maintains);
+  EXPECT_TRUE(report(process("beta")));
+}
+
+TEST_P(Hosts, TheLockOfADeadWorkerReleasesNoJobOfItsSuccessorOnAnotherHost) {
+  const WorkerReport successor{"w-1", s.incarnation, "beta", "1", {{schemas::Kind::kOcr, 4, 0}}};
+  ASSERT_TRUE(await<HeartbeatReply>([&](auto done) { s.claims().heartbeat(successor, {}, kLease, done); }));
+  const JobId job = s.submit();
+  ASSERT_EQ(s.claim(1).size(), 1u);
+  EXPECT_EQ(s.release_worker(), 0);
+  EXPECT_EQ(s.status(job), JobStatus::kRunning);
 }
 
 TEST_P(Hosts, TheHigherPriorityGoesFirstAlsoAmongJobsOfAnyHost) {
