@@ -173,12 +173,22 @@ TEST_P(Hosts, MachinesOfAStoreThatHadOneHostGoWhereTheirDiskIs) {
   auto remote = s.new_machine();
   remote.driver = schemas::MachineDriver::kSsh;
   ASSERT_TRUE(s.create(remote));
-  EXPECT_TRUE(write(s.store(), [&](Tx& tx) {
-    tx.db.prepare("UPDATE machines SET host = NULL").run();
-    tx.db.prepare("UPDATE machines SET phase = {phase_failed} WHERE id = ?1"_sql).bind(without_disk).run();
-    tx.db.prepare("UPDATE machines SET disk = 'image' WHERE id IN (?1, ?2)").bind(with_disk, elsewhere).run();
-    return base::Status{};
+  EXPECT_TRUE(await<bool>([&](auto done) {
+    submit_write<bool>(
+        s.store().writer(), Writer::Priority::kNormal, 0,
+        [&](Tx& tx) -> base::Result<bool> {
+          tx.db.prepare("UPDATE machines SET host = NULL").run();
+          tx.db.prepare("UPDATE machines SET phase = {phase_failed} WHERE id = ?1"_sql)
+              .bind(without_disk)
+              .run();
+          tx.db.prepare("UPDATE machines SET disk = 'image' WHERE id IN (?1, ?2)")
+              .bind(with_disk, elsewhere)
+              .run();
+          return true;
+        },
+        done);
   }));
+
   ASSERT_TRUE(report(process("alpha", true)));
   ASSERT_TRUE(
       processes.adopt_machines("alpha", [&](const base::Uuid& machine) { return machine == with_disk; }));
