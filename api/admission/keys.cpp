@@ -40,8 +40,8 @@ base::Result<bool> committed(Start start) {
   return future.get();
 }
 
-base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std::string text,
-                             const schemas::KeyRequest& requested, const std::string& actor) {
+MadeKey made_key(const storage::Store& store, std::string_view pepper, std::string text,
+                 const schemas::KeyRequest& requested) {
   MadeKey made{.text = std::move(text), .row = {}};
   made.row.id = std::string(*schemas::key_id(made.text));
   made.row.mac = key_mac(pepper, made.text);
@@ -53,6 +53,10 @@ base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std
   made.row.access = requested.access;
   made.row.limits = requested.limits;
   made.row.budget = requested.budget;
+  return made;
+}
+
+base::Result<MadeKey> insert(storage::Store& store, MadeKey made, const std::string& actor) {
   storage::ApiKeys rows(store);
   const auto done =
       committed([&](storage::Callback<bool> then) { rows.create(made.row, std::move(then), actor); });
@@ -279,7 +283,7 @@ base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper,
   if (const base::Status good = check_name("name", requested.name); !good) return good.error();
   if (const base::Status good = check_name("tenant", requested.tenant); !good) return good.error();
   if (const base::Status good = schemas::check_access(requested.access); !good) return good.error();
-  return insert(store, pepper, schemas::make_key_text(), requested, actor);
+  return insert(store, made_key(store, pepper, schemas::make_key_text(), requested), actor);
 }
 
 base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store) {
@@ -348,12 +352,18 @@ base::Status ensure_admin_key(storage::Store& store, std::string_view pepper) {
     text = admin_key_text(path);
     if (!text) return text.error();
   }
-  const auto made =
-      insert(store, pepper, std::move(*text),
-             {.name = "admin", .tenant = "default", .scopes = schemas::ScopeSet::all(), .expires_at = {}},
-             "gateway");
-  const bool other_was_first = !made && made.error().code == base::Code::kInvalidState;
-  if (!made && !other_was_first) return made.error();
+  const MadeKey made =
+      made_key(store, pepper, *text,
+               {.name = "admin", .tenant = "default", .scopes = schemas::ScopeSet::all(), .expires_at = {}});
+  storage::ApiKeys rows(store);
+  const auto done =
+      committed([&](storage::Callback<bool> then) { rows.create_first_admin(made.row, std::move(then)); });
+  if (done) return {};
+  if (done.error().code != base::Code::kInvalidState) return done.error();
+  // Another process was first. If it has another data directory, its key is another one.
+  const auto known = rows.find(made.row.id);
+  if (!known) return known.error();
+  if (!*known) ::unlink(path.c_str());
   return {};
 }
 

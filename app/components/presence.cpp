@@ -123,8 +123,8 @@ void Presence::State::report() {
     if (found) {
       self->apply_report(*found, sent_at);
     } else if (found.error().code == base::Code::kInvalidState && storage::claim_end()) {
-      // This process was silent for so long that another one took the name, with its machines.
-      storage::end_process("host_name_in_use", {{"error", found.error().message}});
+      // It was silent for so long that another process took its name, or changed the schema.
+      storage::end_process("process_superseded", {{"error", found.error().message}});
     }
     if (!self->stopped) self->loop->post([self] { self->report_again(); });
   });

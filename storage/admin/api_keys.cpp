@@ -266,6 +266,21 @@ void ApiKeys::create(ApiKeyRow key, Callback<bool> done, std::string actor) {
       std::move(done));
 }
 
+void ApiKeys::create_first_admin(ApiKeyRow key, Callback<bool> done) {
+  submit_write<bool>(
+      store_.writer(), Writer::Priority::kNormal, 0,
+      [key = std::move(key)](Tx& tx) -> Moved {
+        auto s = tx.db.prepare(R"(
+            SELECT 1 FROM api_keys
+            WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?1)
+                AND ' ' || scopes || ' ' LIKE '% admin %' LIMIT 1)"_sql);
+        if (s.bind(base::millis(tx.now)).step())
+          return base::error(base::Code::kInvalidState, "there is a key with the scope admin");
+        return insert(tx, key, "gateway");
+      },
+      std::move(done));
+}
+
 void ApiKeys::revoke(std::string id, Callback<bool> done, std::string actor, KeyCheck may) {
   submit_write<bool>(
       store_.writer(), Writer::Priority::kInteractive, 0,

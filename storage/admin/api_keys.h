@@ -47,6 +47,8 @@ class ApiKeys {
   // kKeyInvalid: `actor` is the id of a key that is not live.
   // kInvalidState: the id exists.
   void create(ApiKeyRow key, Callback<bool> done, std::string actor = "gateway");
+  // The first key with scope admin. kInvalidState: the id exists, or there is a live key with that scope.
+  void create_first_admin(ApiKeyRow key, Callback<bool> done);
   // kNotFound; kOverloaded while the store is degraded.
   void revoke(std::string id, Callback<bool> done, std::string actor = "gateway", KeyCheck may = {});
   // The old key expires at `ends`, or at its own expiry if that is earlier. `new_key` replaces it from now

@@ -8,6 +8,7 @@
 #include "schemas/machines/machine.h"
 #include "storage/db/db.h"
 #include "storage/jobs/maintenance_steps.h"
+#include "storage/postgres/migrations.h"
 #include "storage/sql.h"
 #include "storage/writer/readers.h"
 #include "storage/writer/writer.h"
@@ -97,7 +98,18 @@ void place_ssh_machines(const Tx& tx) {
   place_all(tx, s, "");
 }
 
+// A newer program has changed the schema while this process was cut off. On SQLite, locks prevent that.
+bool is_of_older_version(Db& db) {
+  if (!db.has_round_trips()) return false;
+  auto s = db.prepare("SELECT version FROM schema_version");
+  return s.step() && s.integer(0) > postgres_migrations().back().number;
+}
+
 base::Result<Installation> report_in(Tx& tx, const Process& own) {
+  if (is_of_older_version(tx.db)) {
+    return base::error(base::Code::kInvalidState,
+                       "a newer millrace has changed the schema of the database; start that version");
+  }
   if (is_name_taken(tx, own)) {
     return base::error(base::Code::kInvalidState,
                        "the host name \"" + own.host +

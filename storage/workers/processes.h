@@ -51,7 +51,7 @@ class Processes {
   // Adds or renews the caller's row; takes or renews the lease of its host on maintenance if it is free;
   // places machines that have no host yet, if the caller runs machines; if it maintains the store, removes
   // rows of processes that have been silent for a day. kInvalidState: a living process with another data
-  // directory has the same host name.
+  // directory has the same host name, or the schema is newer than this program.
   void report(Process own, Callback<Installation> done);
   // The process ends: removes its row, and the lease of its host if it was the last one there.
   void leave(base::Uuid id, Callback<bool> done);

@@ -98,6 +98,9 @@ TEST(StoreSchema, ANewerProgramChangesItOnlyWhenNoProcessOfTheOlderOneLives) {
   ASSERT_TRUE(await<bool>([&](auto done) { Processes(**store).leave(own.id, std::move(done)); }).has_value());
   EXPECT_TRUE(migrate_postgres(newer, steps));
   EXPECT_EQ(schema_version(newer), steps.back().number);
+  const auto late = await<Installation>([&](auto done) { Processes(**store).report(own, std::move(done)); });
+  ASSERT_FALSE(late) << "a process of the older one that was silent meanwhile";
+  EXPECT_NE(late.error().message.find("newer millrace"), std::string::npos) << late.error().message;
   (*store)->close();
   EXPECT_FALSE(Store::open(options, clock)) << "the older program refuses the newer schema";
 }

@@ -64,6 +64,19 @@ TEST_F(ApiKeysTest, AnIdIsGivenOnce) {
   EXPECT_EQ(create("aaaaaaaa").error().code, base::Code::kInvalidState);
 }
 
+TEST_F(ApiKeysTest, TheFirstKeyOfAnAdministratorIsMadeOnce) {
+  const auto first_admin = [&](const std::string& id) {
+    ApiKeyRow row = key(id);
+    row.scopes = {"chat", "admin"};
+    return moved([&](Callback<bool> done) { rows_.create_first_admin(row, std::move(done)); });
+  };
+  ASSERT_TRUE(create("aaaaaaaa"));
+  EXPECT_TRUE(first_admin("bbbbbbbb"));
+  EXPECT_EQ(first_admin("cccccccc").error().code, base::Code::kInvalidState);
+  ASSERT_TRUE(revoke("bbbbbbbb"));
+  EXPECT_TRUE(first_admin("cccccccc"));
+}
+
 TEST_F(ApiKeysTest, EveryChangeThatGuardsMustSeeRaisesTheVersion) {
   const auto version = [&] { return rows_.version().value(); };
   const auto at_first = version();
