@@ -86,19 +86,20 @@ constexpr std::string_view kAdminSchemas = R"json({
         "description": "Its leases, oldest job first. If there are more than fit, those that expire first"}}},
   "AdminWorkerList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/AdminWorker"}}}},
+  "AdminHost": {"type": "object", "required": ["name", "live", "maintains", "machines", "processes"], "properties": {
+    "name": {"type": "string"}, "live": {"type": "boolean"},
+    "maintains": {"type": "boolean", "description": "It does the maintenance of the store"},
+    "machines": {"type": "integer", "description": "Machines that run on it"},
+    "processes": {"type": "array", "items": {"type": "object",
+      "required": ["process_id", "version", "roles", "live", "started_at", "seen_at", "report_age_seconds"],
+      "properties": {
+        "process_id": {"type": "string", "format": "uuid"}, "version": {"type": "string"},
+        "roles": {"type": "array", "items": {"type": "string", "enum": ["api", "models", "machines"]}},
+        "live": {"type": "boolean"}, "started_at": {"type": "string", "format": "date-time"},
+        "seen_at": {"type": "string", "format": "date-time"}, "report_age_seconds": {"type": "number"}}}}}},
   "AdminHostList": {"type": "object", "required": ["items"], "properties": {
-    "items": {"type": "array", "description": "Empty if the gateway has one host", "items": {"type": "object",
-      "required": ["name", "live", "maintains", "machines", "processes"], "properties": {
-      "name": {"type": "string"}, "live": {"type": "boolean"},
-      "maintains": {"type": "boolean", "description": "It does the maintenance of the store"},
-      "machines": {"type": "integer", "description": "Machines that run on it"},
-      "processes": {"type": "array", "items": {"type": "object",
-        "required": ["process_id", "version", "roles", "live", "started_at", "seen_at", "report_age_seconds"],
-        "properties": {
-          "process_id": {"type": "string", "format": "uuid"}, "version": {"type": "string"},
-          "roles": {"type": "array", "items": {"type": "string", "enum": ["api", "models", "machines"]}},
-          "live": {"type": "boolean"}, "started_at": {"type": "string", "format": "date-time"},
-          "seen_at": {"type": "string", "format": "date-time"}, "report_age_seconds": {"type": "number"}}}}}}}}},
+    "items": {"type": "array", "description": "Empty if the gateway has one host",
+      "items": {"$ref": "#/components/schemas/AdminHost"}}}},
   "AdminDeadList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"type": "object", "required": ["kind", "code", "type", "jobs", "newest"], "properties": {
       "kind": {"type": "string"}, "code": {"type": "string", "description": "`code` of their error"},

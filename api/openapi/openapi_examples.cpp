@@ -97,6 +97,10 @@ constexpr std::string_view kExamples = R"json({
     "leases": [{"job": "ocr-0192f0a1-7c1e-7000-8000-000000000005", "kind": "ocr", "tenant": "default", "attempt": 1,
       "since": "2026-05-04T08:29:58.000Z", "over": false, "expires_in_seconds": 19.26,
       "expires_at": "2026-05-04T08:30:19.260Z"}]},
+  "AdminHost": {"name": "mill", "live": true, "maintains": true, "machines": 2, "processes": [
+    {"process_id": "0192f0a1-7c1e-7000-8000-000000000009", "version": "0.1.0", "roles": ["api", "models", "machines"],
+      "live": true, "started_at": "2026-05-04T08:00:00.000Z", "seen_at": "2026-05-04T08:30:00.000Z",
+      "report_age_seconds": 0.74}]},
   "AdminProviderList": {"items": [{"model": "mock/chat", "provider": "mock", "upstream_model": "chat",
     "circuit": "closed", "failures_in_a_row": 0, "running": 0, "waiting": 0, "latency_seconds": 0.8}],
     "mcp_servers": [{"slug": "office"}]}
@@ -147,6 +151,7 @@ constexpr std::array kLists{ListOf{"JobList", "Job"},
                             ListOf{"AdminQueueList", "AdminQueue"},
                             ListOf{"TenantList", "Tenant"},
                             ListOf{"AdminWorkerList", "AdminWorker"},
+                            ListOf{"AdminHostList", "AdminHost"},
                             ListOf{"ModelList", "Model", "data"}};
 
 }  // namespace
