@@ -99,7 +99,11 @@ void QueuePositions::read(schemas::Kind kind, const std::string& tenant, int row
                           const std::optional<base::Uuid>& first) {
   const Queue queue{kind, tenant};
   const auto known = first_.find(queue);
-  if (known == first_.end() && (rows_read_[queue] += rows) < kRowsForPosition) return;
+  if (known == first_.end()) {
+    int& rows_read = rows_read_[queue];
+    rows_read += rows;
+    if (rows_read < kRowsForPosition) return;
+  }
   if (rows > 0 && !first) {
     first_.erase(queue);
     return;

@@ -192,7 +192,7 @@ std::string PostgresDb::prepared_one(PostgresText& text, const Values& values, P
   for (std::size_t i = 0; i < std::min(types.size(), text.one.types.size()); ++i) {
     if (types[i] == 0) types[i] = text.one.types[i];
   }
-  const std::string name = new_name();
+  std::string name = new_name();
   prepare(name, text.sql, types);
   text.one = {std::move(types), name};
   return name;

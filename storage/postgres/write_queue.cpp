@@ -59,6 +59,7 @@ void WriteQueue::add(const std::shared_ptr<PostgresText>& text, const std::vecto
 std::vector<PostgresValue> WriteQueue::take_last() {
   Batch& batch = batches_[last_];
   std::vector<PostgresValue> values;
+  values.reserve(batch.columns.size());
   for (PostgresArray& column : batch.columns) values.push_back(column.take_last());
   if (--batch.rows == 0) batches_.erase(batches_.begin() + static_cast<std::ptrdiff_t>(last_));
   return values;

@@ -222,7 +222,7 @@ base::Status Processes::adopt_machines(const std::string& host,
 base::Status Processes::check_worker_name(const std::string& worker, const std::string& host) {
   const std::int64_t alive_since = base::millis(store_.clock().boot() - kProcessTimeout);
   std::optional<std::string> other;
-  const base::Status read = store_.readers().read([&](Db& db) {
+  base::Status read = store_.readers().read([&](Db& db) {
     auto s = db.prepare("SELECT host FROM workers WHERE name = ?1 AND host <> ?2 AND seen_boot > ?3");
     if (s.bind(worker, host, alive_since).step()) other = s.text(0);
   });
