@@ -46,7 +46,7 @@ struct QueueReads {
 };
 class QueuePositions : public KeptState {
  public:
-  // How many jobs the claims of the next transaction want, beside those that were said before.
+  // The claims of the next transaction want so many more jobs. Calls add up.
   void expect(schemas::Kind kind, int jobs) { expected_[kind] += jobs; }
   int take_expected(schemas::Kind kind) { return std::exchange(expected_[kind], 0); }
 
