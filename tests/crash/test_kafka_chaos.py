@@ -199,7 +199,7 @@ def test_the_late_result_of_a_worker_stopped_past_its_lease_is_refused(api_and_w
 def test_a_standby_takes_over_from_a_stopped_maintenance_leader(maintained_by_a_worker):
     api, workers = maintained_by_a_worker
     a_stopped_workers_jobs_are_run_by_the_other(api, workers)
-    assert any("maintenance_stalled" in process.log.read_text() for process in (api, workers[1]))
+    eventually(lambda: any("maintenance_stalled" in process.log.read_text() for process in (api, workers[1])), what="the old leader is named")
 
 
 def stop_while_it_holds_the_lock(api, worker):

@@ -120,12 +120,12 @@ def test_a_commit_that_the_standby_lacks_is_no_answer_after_a_restart_until_the_
     eventually(postgres.waits_for_standby, what="the COMMIT waits for the standby")
     postgres.kill()
     postgres.start()
-    eventually(lambda: "store_commit_in_doubt" in replicated.log.read_text(), what="the COMMIT is in doubt")
+    replicated.wait_for_log("store_commit_in_doubt")
     eventually(postgres.waits_for_standby, what="the restarted server waits for the standby")
     assert not submission.accepted()
     postgres.resume()
     submission.check()
-    assert "store_commit_settled" in replicated.log.read_text()
+    replicated.wait_for_log("store_commit_settled")
 
 
 def test_a_commit_that_the_standby_lacks_was_not_done_after_its_promotion(postgres, replicated):
@@ -135,7 +135,7 @@ def test_a_commit_that_the_standby_lacks_was_not_done_after_its_promotion(postgr
     postgres.kill()
     postgres.promote()
     submission.check()
-    (settled, *_) = (line for line in replicated.log.read_text().splitlines() if "store_commit_settled" in line)
+    settled = replicated.wait_for_log("store_commit_settled")[0]
     assert not json.loads(settled)["committed"]
 
 
@@ -149,7 +149,7 @@ def test_a_standby_that_does_not_answer_degrades_the_store_until_it_does(postgre
     assert store["status"] == "degraded", store
     named = "synchronous_standby_names = standby"
     eventually(lambda: named in readiness(replicated).json()["store"]["detail"], NOTICED_S, "the standby is named")
-    assert named in replicated.log.read_text()
+    replicated.wait_for_log(named)
     refused = Submission(replicated, "while it is stopped")
     eventually(lambda: refused.reply, NOTICED_S, "an answer")
     assert refused.reply.status == 503 and int(refused.reply.headers["retry-after"]) >= 1

@@ -47,8 +47,8 @@ def test_readiness_follows_a_log_that_cannot_be_written(gateway, faults, error):
         faults.disarm()
         eventually(lambda: readiness(gateway).status == 200, SOON_S, "readiness shows that the store works again")
         assert submit(gateway) == 202
-    log = [line for line in gateway.log.read_text().splitlines() if "store_write_failed" in line]
-    assert log and f"{faults.data}/millrace.db" in log[0] and "free some space" in log[0], gateway.tail()
+    log = gateway.wait_for_log("store_write_failed")
+    assert f"{faults.data}/millrace.db" in log[0] and "free some space" in log[0], gateway.tail()
     assert gateway.terminate() == 0, gateway.tail()
 
 
@@ -62,7 +62,7 @@ def test_readiness_follows_a_lock_of_another_program(tmp_path):
         tool.execute("ROLLBACK")
         eventually(lambda: readiness(gateway).status == 200, 3 * SOON_S, "readiness shows that the lock is gone")
         assert submit(gateway) == 202
-        assert "fuser" in gateway.log.read_text()
+        gateway.wait_for_log("fuser")
     finally:
         tool.close()
         gateway.close()

@@ -97,7 +97,7 @@ def test_every_job_in_progress_ends_once_in_the_expected_state(tmp_path, specs, 
     try:
         assert schema_of(backup_of(data)) == SCHEMA and is_complete(backup_of(data), JOBS)
         assert schema_of(data / "millrace.db") == NEWEST
-        assert str(backup_of(data)) in gateway.log.read_text()
+        gateway.wait_for_log(str(backup_of(data)))
         last = {}
 
         def ended():

@@ -99,7 +99,7 @@ def test_a_model_whose_files_are_missing_fails_its_jobs(gateway):
     reply = transcribe(gateway, clip(4), model="far-away", language="de")
     assert reply.status == 500 and "/nonexistent" not in reply.body.decode(), (reply.status, reply.body)
     assert "the model 'far-away' cannot be used on this worker" in reply.json()["error"]["message"]
-    assert "/nonexistent/whisper cannot be read" in gateway.log.read_text()
+    gateway.wait_for_log("/nonexistent/whisper cannot be read")
     assert transcribe(gateway, clip(4), model=NAME).status == 200
 
 

@@ -130,7 +130,7 @@ def test_machines_of_the_file_are_reloaded_at_sighup(configured):
     assert machine_of(gateway, "filed")["memory_mib"] == 256
     file.write_text(f"machines:\n- id: {FILE_MACHINE}\n  nmae: filed\n")
     hang_up(gateway, "machines_reload_failed")
-    assert "did you mean name?" in gateway.log.read_text()
+    gateway.wait_for_log("did you mean name?")
     assert machine_of(gateway, "filed")["memory_mib"] == 256
 
 
@@ -149,7 +149,7 @@ def test_a_name_in_the_file_that_is_already_in_use_is_reported_and_nothing_chang
     made = gateway.client.post("/v1/machines", {"name": "filed"}).json()["machine_id"]
     file.write_text(f"machines:\n- id: {FILE_MACHINE}\n  name: filed\n")
     hang_up(gateway, "machines_reload_failed")
-    assert f"has the name of {made}" in gateway.log.read_text()
+    gateway.wait_for_log(f"has the name of {made}")
     assert machine_of(gateway, "filed")["machine_id"] == made
 
 

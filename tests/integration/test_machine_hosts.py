@@ -43,7 +43,7 @@ def test_one_worker_runs_the_machines_and_another_takes_over_when_it_is_killed(a
     holder, successor = begin("holder"), begin("successor")
     client = api.client
     eventually(lambda: has_local(client), what="the machine local")
-    eventually(lambda: f"pid {holder.popen.pid}," in successor.log.read_text(), what="the successor logs which process runs the machines")
+    successor.wait_for_log(f"pid {holder.popen.pid},")
     assert successor.log.read_text().count("machines_owned_elsewhere") == 1
 
     machine = local(client)

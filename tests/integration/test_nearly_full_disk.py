@@ -49,7 +49,7 @@ def test_a_tenant_sees_the_limit_and_operators_see_the_figures(tmp_path):
         assert ready.status == 503 and (disk["status"], disk["detail"]) == ("full", "less than store.disk_free_min is free")
         assert "bytes free" not in ready.body.decode()
         assert figures in gateway.client.get("/v1/admin/overview").json()["health"]["disk"]["detail"]
-        assert figures in gateway.log.read_text()
+        gateway.wait_for_log(figures)
         checked = subprocess.run([BUILD / "millrace", "doctor", "--data", gateway.data, *MORE_THAN_THERE_IS],
                                  capture_output=True, text=True, timeout=120, check=False)
         assert checked.returncode == 1 and figures in checked.stdout, checked.stdout

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from millrace import BUILD, Gateway, eventually
+from millrace import BUILD, Gateway
 from piper_voice import heard, make_voice
 from recordings import clip, errors, transcribe
 from sounds import probed
@@ -110,7 +110,7 @@ def test_a_voice_that_cannot_be_used_is_an_error_and_the_log_says_why(gateway):
     for model, why in faults.items():
         answer = error(speak(gateway, "Hello.", model=model), 500)
         assert f"the model '{model}' cannot be used on this gateway" in answer
-        eventually(lambda: why in gateway.log.read_text(), what=why)
+        gateway.wait_for_log(why)
     assert said(gateway, "Hello.")
 
 

@@ -126,7 +126,7 @@ def test_a_worker_with_a_folder_of_its_own_cache_ends_a_job_after_the_server_is_
         shutil.rmtree(gateway.data / "blobs" / "cache")
         s3.kill()
         worker.start()
-        eventually(lambda: "s3_request_failed" in worker.log.read_text(), what="an attempt without the server")
+        worker.wait_for_log("s3_request_failed")
         s3.start()
         assert gateway.client.wait_terminal(job)["status"] == "succeeded"
         check_result(gateway.client, job)
@@ -144,7 +144,7 @@ def test_jobs_that_wait_for_the_server_leave_the_slots_to_others(s3, tmp_path):
         shutil.rmtree(gateway.data / "blobs" / "cache")
         s3.kill()
         worker.start()
-        eventually(lambda: "s3_request_failed" in worker.log.read_text(), what="an attempt without the server")
+        worker.wait_for_log("s3_request_failed")
         small = gateway.client.submit_ocr(data_uri(tiny_pdf("a short letter"))).json()["id"]
         assert gateway.client.wait_terminal(small, within_s=60)["status"] == "succeeded"
         s3.start()

@@ -229,7 +229,7 @@ def test_damaged_models_are_named_in_the_log_and_leave_other_requests_alone(mode
             reply = transcribe(gateway, clip(4), model=MODEL, response_format="diarized_json")
             assert reply.status == 500, reply.body
             assert "speakers cannot be told apart on this worker" in reply.body.decode()
-            eventually(lambda: why in gateway.log.read_text(), what=why)
+            gateway.wait_for_log(why)
 
         refused("the models of stt.speakers cannot be loaded")
         assert transcribe(gateway, clip(4), model=MODEL).status == 200
@@ -264,8 +264,8 @@ def test_too_little_memory_for_the_voices_leaves_the_text(models, tmp_path):
     try:
         answer = diarized(gateway, speech(50), model="millrace/sphinx-en")
         assert len(answer["text"]) > 5 and speakers(answer) == {""}, answer
-        eventually(lambda: "speech_voices_not_found" in gateway.log.read_text(), what="the reason in the log")
-        assert "raise stt.memory" in gateway.log.read_text()
+        gateway.wait_for_log("speech_voices_not_found")
+        gateway.wait_for_log("raise stt.memory")
     finally:
         gateway.close()
 

@@ -50,7 +50,7 @@ def test_a_model_that_is_damaged_while_the_gateway_runs_is_named_in_the_log_and_
         tokens.write_bytes(whole[:5000] + b"A" + whole[5001:] if whole[5000:5001] != b"A" else whole[:5000] + b"B" + whole[5001:])
         reply = transcribe(gateway, clip(4), model=MOONSHINE)
         assert reply.status == 500 and UNUSABLE in reply.json()["error"]["message"], reply.body
-        assert f"{tokens} is damaged: its SHA-256" in gateway.log.read_text()
+        gateway.wait_for_log(f"{tokens} is damaged: its SHA-256")
         found = doctor(tmp_path / "checked", "--stt.engine", engine)
         assert f"{tokens} is damaged: its SHA-256" in found and "run scripts/setup" in found, found
         assert text_of(gateway), "PocketSphinx answers"
@@ -64,7 +64,7 @@ def test_without_the_folder_of_the_engine_the_small_model_is_the_default(tmp_pat
     nowhere = tmp_path / "nowhere"
     gateway = Gateway(tmp_path / "data", "--stt.engine", nowhere).start()
     try:
-        assert f"{nowhere}, does not exist: correct stt.engine" in gateway.log.read_text()
+        gateway.wait_for_log(f"{nowhere}, does not exist: correct stt.engine")
         assert text_of(gateway, "whisper-1")
         assert MOONSHINE not in [model["id"] for model in gateway.client.get("/v1/models").json()["data"]]
     finally:

@@ -78,6 +78,12 @@ class Process:
     def tail(self, lines=40):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
+    def wait_for_log(self, text, within_s=30):
+        """Returns the lines of the log with `text` as soon as there is one. Lines are written a moment after the event."""
+        def lines():
+            return [line for line in self.log.read_text(errors="replace").splitlines() if text in line]
+        return eventually(lines, within_s, f"{text!r} in {self.log}")
+
     def kill(self):
         """Kills only this process with kill -9; its children have to notice that."""
         if self.popen and self.popen.poll() is None:
