@@ -8,6 +8,7 @@
 
 #include "api/admission/keys.h"
 #include "app/commands/with_store.h"
+#include "app/config/store_options.h"
 #include "platform/base/bytes.h"
 #include "storage/admin/inspection.h"
 #include "storage/data_dir.h"

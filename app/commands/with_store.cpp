@@ -8,7 +8,7 @@
 
 #include "api/admission/keys.h"
 #include "app/cli/program.h"
-#include "app/config/quota_defaults.h"
+#include "app/config/store_options.h"
 #include "storage/data_dir.h"
 
 namespace millrace::app {
@@ -16,15 +16,7 @@ namespace {
 
 base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings, Secrets secrets) {
   auto opened = std::make_unique<OpenedStore>();
-  storage::Store::Options options;
-  options.url = settings.store_url;
-  options.data_dir = settings.data_dir;
-  options.secrets_dir = settings.secrets_dir;
-  if (!settings.store_url.empty()) options.host = settings.host_name;
-  options.open_blobs = blob_opener(settings.blobs);
-  options.blob_place = blob_place(settings);
-  options.disk_free_min_bytes = settings.disk_free_min_bytes;
-  options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
+  storage::Store::Options options = store_options(settings);
   options.continues_without_commits = false;
   auto store = storage::Store::open(options, opened->clock);
   if (!store) return store.error();
@@ -80,10 +72,6 @@ int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act, 
   }
   auto opened = open_store(*loaded.settings, secrets);
   return opened ? act(**opened) : fail(opened.error().message);
-}
-
-storage::BlobPlace blob_place(const Settings& settings) {
-  return settings.blobs ? storage::BlobPlace::kElsewhere : storage::BlobPlace::kDataDir;
 }
 
 bool holds_store(const std::string& data_dir) {

@@ -41,6 +41,4 @@ int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act,
 // missing: opening the store then reports the reason.
 bool holds_store(const std::string& data_dir);
 
-storage::BlobPlace blob_place(const Settings& settings);
-
 }  // namespace millrace::app

@@ -16,7 +16,7 @@
 #include "app/components/presence.h"
 #include "app/components/store_metrics.h"
 #include "app/components/worker_component.h"
-#include "app/config/quota_defaults.h"
+#include "app/config/store_options.h"
 #include "bus/kafka/kafka_dispatch.h"
 #include "bus/kafka/kafka_events.h"
 #include "bus/local.h"
@@ -35,24 +35,6 @@ constexpr std::chrono::seconds kHandOverMax{10};  // the last part of a drain
 // Maintenance looks this often for what another process has scheduled, since no bus announces it: any process
 // may have peers.
 constexpr std::chrono::seconds kIdleWithoutBus{1};
-
-storage::Store::Options store_options(const Settings& settings) {
-  storage::Store::Options options;
-  options.url = settings.store_url;
-  options.data_dir = settings.data_dir;
-  if (!settings.store_url.empty()) options.host = settings.host_name;
-  options.secrets_dir = settings.secrets_dir;
-  options.open_blobs = blob_opener(settings.blobs);
-  if (settings.blobs) options.blob_place = storage::BlobPlace::kElsewhere;
-  options.outbox = !settings.kafka_brokers.empty();
-  options.queue_max = static_cast<std::size_t>(settings.store_queue_max);
-  options.wal_max_bytes = settings.wal_max_bytes;
-  options.disk_free_min_bytes = settings.disk_free_min_bytes;
-  options.result_age = settings.retention_results;
-  options.job_age = settings.retention_jobs;
-  options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
-  return options;
-}
 
 // For the operator; tenants only see that a limit was reached.
 std::string disk_figures(const storage::Store& store) {

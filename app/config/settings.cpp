@@ -278,6 +278,17 @@ std::string store_url(const base::Config& config, std::vector<base::ConfigMistak
   return url;
 }
 
+void read_store(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
+  s.store_url = store_url(config, mistakes);
+  s.secrets_dir = config.text("secrets.dir").empty() ? s.data_dir : config.text("secrets.dir");
+  s.wal_max_bytes = config.bytes("store.wal_max");
+  s.disk_free_min_bytes = config.bytes("store.disk_free_min");
+  s.store_queue_max = static_cast<int>(config.integer("store.queue_max"));
+  s.retention_results = config.duration("retention.results");
+  s.retention_jobs = config.duration("retention.jobs");
+  s.retention_orphans = config.duration("retention.orphans");
+}
+
 Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
   Settings s;
   s.data_dir = config.is_set("data") ? config.text("data") : default_data_dir();
@@ -300,20 +311,13 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.kafka_brokers = config.list("kafka.brokers");
   s.kafka_partitions = static_cast<int>(config.integer("kafka.partitions"));
   s.kafka_message_timeout = config.duration("kafka.message_timeout");
-  s.slots = parse_slots(config.list("slots"), mistakes, config.origin("slots"), s.stt_memory_bytes);
+  s.slots = parse_slots(config.list("slots"), mistakes, config.origin("slots"), config.bytes("stt.memory"));
   s.host_name = host_name(config, mistakes);
   s.worker_name = config.text("worker.name");
   s.fetch_allow_hosts = config.list("fetch.allow_hosts");
   s.log_format = log_format(config);
   s.log_level = level_named(config.text("log.level"));
-  s.store_url = store_url(config, mistakes);
-  s.secrets_dir = config.is_set("secrets.dir") ? config.text("secrets.dir") : s.data_dir;
-  s.wal_max_bytes = config.bytes("store.wal_max");
-  s.disk_free_min_bytes = config.bytes("store.disk_free_min");
-  s.store_queue_max = static_cast<int>(config.integer("store.queue_max"));
-  s.retention_results = config.duration("retention.results");
-  s.retention_jobs = config.duration("retention.jobs");
-  s.retention_orphans = config.duration("retention.orphans");
+  read_store(config, s, mistakes);
   s.jobs_run_at_max = config.duration("jobs.run_at_max");
   s.http_threads = static_cast<int>(config.integer("http.threads"));
   s.http_idle_poll = std::chrono::microseconds(config.integer("http.idle_poll_us"));

@@ -47,7 +47,7 @@ class SettingsTable : public testing::Test {
 // Settings that accept every text: a path, a URL, a name.
 const std::set<std::string_view> kAnything = {"data",        "public_url",        "ready_file",
                                               "worker.name", "fetch.allow_hosts", "images.default_model",
-                                              "stt.engine"};
+                                              "stt.engine",  "secrets.dir"};
 
 // A value that this setting refuses. Empty: it accepts every text.
 std::string wrong_value(const Setting& setting) {
@@ -163,6 +163,7 @@ TEST_F(SettingsTable, RecordingsHaveNoMoreSlotsThanFitIntoMemory) {
   EXPECT_EQ(transcription_slots_max(16 * kGiB, 4 * kGiB), 2) << "a larger model";
   const Settings s = load().settings.value();
   EXPECT_LE(s.slots.at(schemas::Kind::kStt), s.slots.at(schemas::Kind::kOcr));
+  EXPECT_EQ(load({{"stt.memory", "1024GiB"}}).settings.value().slots.at(schemas::Kind::kStt), 1);
   EXPECT_EQ(load({{"slots", "stt=9"}}).settings.value().slots.at(schemas::Kind::kStt), 9);
 }
 
