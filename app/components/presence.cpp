@@ -123,7 +123,7 @@ void Presence::State::report() {
     if (found) {
       self->apply_report(*found, sent_at);
     } else if (found.error().code == base::Code::kInvalidState && storage::claim_end()) {
-      // It was silent for so long that another process took its name, or changed the schema.
+      // It was silent for so long that another process took its name.
       storage::end_process("process_superseded", {{"error", found.error().message}});
     }
     if (!self->stopped) self->loop->post([self] { self->report_again(); });

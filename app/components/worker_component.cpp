@@ -159,9 +159,13 @@ base::Result<std::unique_ptr<WorkerComponent>> WorkerComponent::open(const Setti
   if (!made) return made.error();
   parts->worker = *std::move(made);
   if (parts->dependencies.presence) {
-    const base::Status is_free = storage::Processes(parts->dependencies.worker.store)
-                                     .check_worker_name(parts->worker->name(), settings.host_name);
-    if (!is_free) return is_free.error();
+    const base::Status added = storage::Processes(parts->dependencies.worker.store)
+                                   .add_worker({.worker = parts->worker->name(),
+                                                .incarnation = parts->worker->incarnation(),
+                                                .host = settings.host_name,
+                                                .version = MILLRACE_VERSION,
+                                                .slots = {}});
+    if (!added) return added.error();
   }
   std::unique_ptr<WorkerComponent> component(new WorkerComponent(std::move(parts)));
   for (const Kind kind : kinds) {

@@ -1,7 +1,5 @@
 #include "storage/admin/secret_checks.h"
 
-#include <future>
-#include <memory>
 #include <utility>
 
 #include "storage/admin/audit.h"
@@ -9,17 +7,6 @@
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
-namespace {
-
-base::Status write_and_wait(Store& store, Writer::Operation operation) {
-  auto promise = std::make_shared<std::promise<base::Status>>();
-  auto future = promise->get_future();
-  store.writer().submit(Writer::Priority::kInteractive, 0, std::move(operation),
-                        [promise](const base::Status& status) { promise->set_value(status); });
-  return future.get();
-}
-
-}  // namespace
 
 base::Result<std::optional<std::string>> SecretChecks::find(const std::string& name) {
   std::optional<std::string> value;
@@ -33,17 +20,18 @@ base::Result<std::optional<std::string>> SecretChecks::find(const std::string& n
 }
 
 base::Status SecretChecks::add(std::string name, std::string value) {
-  return write_and_wait(store_, [name = std::move(name), value = std::move(value)](Tx& tx) -> base::Status {
-    tx.db.prepare("INSERT INTO secret_checks (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
-        .bind(name, value)
-        .run();
-    return {};
-  });
+  return write_and_wait(
+      store_.writer(), [name = std::move(name), value = std::move(value)](Tx& tx) -> base::Status {
+        tx.db.prepare("INSERT INTO secret_checks (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+            .bind(name, value)
+            .run();
+        return {};
+      });
 }
 
 base::Status SecretChecks::replace(std::string name, std::string value, std::string actor) {
   return write_and_wait(
-      store_,
+      store_.writer(),
       [name = std::move(name), value = std::move(value), actor = std::move(actor)](Tx& tx) -> base::Status {
         tx.db
             .prepare(R"(

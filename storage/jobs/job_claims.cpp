@@ -275,8 +275,13 @@ void JobClaims::heartbeat(WorkerReport report, std::vector<Lease> leases, std::c
   const std::size_t bytes = kHeartbeatBytes + 64 * leases.size();
   submit_write<HeartbeatReply>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
-      [report = std::move(report), leases = std::move(leases),
-       lease](Tx& tx) -> base::Result<HeartbeatReply> { return run_heartbeat(tx, report, leases, lease); },
+      [report = std::move(report), leases = std::move(leases), lease,
+       has_hosts = !store_.options().host.empty()](Tx& tx) -> base::Result<HeartbeatReply> {
+        if (has_hosts) {
+          if (auto is_free = check_worker_name(tx, report); !is_free) return is_free.error();
+        }
+        return run_heartbeat(tx, report, leases, lease);
+      },
       std::move(done));
 }
 

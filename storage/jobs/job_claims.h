@@ -126,7 +126,7 @@ class JobClaims {
   void retry_parked_claims();
 
   // Renews the given leases, writes the worker and slot rows, and returns lost leases and cancel requests.
-  // One write per worker.
+  // One write per worker. kInvalidState: a living worker on another host has the name (check_worker_name).
   void heartbeat(WorkerReport report, std::vector<Lease> leases, std::chrono::milliseconds lease,
                  Callback<HeartbeatReply> done);
   // The worker shuts down normally: deletes its row. REQUIRES: it holds no leases any more.

@@ -1,7 +1,6 @@
 #include "storage/postgres/database.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <thread>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "schemas/json/broken_json.h"
 #include "storage/db/process_end.h"
 #include "storage/postgres/answer.h"
+#include "storage/postgres/connection.h"
 #include "storage/postgres/library.h"
 #include "storage/postgres/numbers.h"
 #include "storage/postgres/statement.h"
@@ -69,16 +69,6 @@ std::int64_t steady_ms() {
   return std::chrono::duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-// libpq's own message can quote the password.
-void check_url(const std::string& url) {
-  char* error = nullptr;
-  PQconninfoOption* options = libpq().parse_url(url.c_str(), &error);
-  if (options == nullptr)
-    throw DbError{.cause = DbError::Cause::kUnusable,
-                  .message = "it cannot be parsed; percent-encode special characters of the password"};
-  libpq().free_options(options);
-}
-
 bool is_storable(std::string_view text) {
   return text.find('\0') == std::string_view::npos && base::is_utf8(text);
 }
@@ -93,9 +83,12 @@ std::string postgres_text(std::string_view text) {
 }
 
 PostgresDb::PostgresDb(std::string url, ObserveTime observe)
-    : url_(std::move(url)), observe_(std::move(observe)), writer_(base::random_bytes(kWriterBytes)) {
+    : url_(std::move(url)),
+      observe_(std::move(observe)),
+      begin_write_(kBeginWrite),
+      writer_(base::random_bytes(kWriterBytes)) {
   try {
-    check_url(url_);
+    check_postgres_url(url_);
     connect();
   } catch (...) {
     libpq().finish(connection_);
@@ -109,16 +102,7 @@ PostgresDb::~PostgresDb() {
 }
 
 void PostgresDb::connect() {
-  // Later keywords win: the URL may set the times, but neither a standby nor another name. If the server's
-  // host is gone without a word, the connection is lost after tcp_user_timeout or the keepalives, and
-  // connect_timeout passes before the next host is tried.
-  constexpr std::array<const char*, 9> kKeywords = {
-      "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
-      "keepalives_interval",  "keepalives_count", "dbname",
-      "target_session_attrs", "application_name", nullptr};
-  const std::array<const char*, 9> values = {"2",          "4000",       "2",        "1",    "3",
-                                             url_.c_str(), "read-write", "millrace", nullptr};
-  pg_conn* made = libpq().connect(kKeywords.data(), values.data(), 1);
+  pg_conn* made = connect_postgres(url_);
   {
     const std::lock_guard lock(mutex_);
     libpq().finish(std::exchange(connection_, made));
@@ -231,11 +215,25 @@ std::unique_ptr<PreparedStatement> PostgresDb::compile(std::string_view sql) {
   return std::make_unique<PostgresStatement>(*this, text_of(sql));
 }
 
+void PostgresDb::expect_schema(int version) {
+  begin_write_ = std::string(kBeginWrite) + ", (SELECT version FROM schema_version)";
+  expected_schema_ = version;
+}
+
+void PostgresDb::check_schema(const PostgresResult& begun) const {
+  if (!expected_schema_ || text_number(begun.bytes(0, 1).data()) == *expected_schema_) return;
+  if (!claim_end()) wait_for_end();
+  end_process("store_schema_changed",
+              {{"error", "another version of millrace has changed the schema of the database"},
+               {"advice", "start that version on this host, too"}});
+}
+
 void PostgresDb::begin_write() {
   ++group_;
   busy_since_ms_ = steady_ms();
   try {
-    const PostgresResult begun = begin(kBeginWrite);
+    const PostgresResult begun = begin(begin_write_.c_str());
+    check_schema(begun);
     if (observe_) observe_(base::wall_from(text_number(begun.bytes(0, 0).data())));
     is_writing_ = true;
     has_written_ = false;

@@ -40,6 +40,9 @@ class PostgresDb final : public Db {
   explicit PostgresDb(std::string url, ObserveTime observe = {});
   ~PostgresDb() override;
 
+  // From now on, the process ends at the beginning of a writing transaction if the schema has another
+  // version: a newer program changed it while this one was stopped or cut off.
+  void expect_schema(int version);
   void begin_write() override;
   // If the connection is lost meanwhile, waits until the server tells whether the transaction was committed.
   void commit() override;
@@ -103,6 +106,7 @@ class PostgresDb final : public Db {
   void forget_transaction();
   pg_result* answer(int is_sent);
   void check_server();
+  void check_schema(const PostgresResult& begun) const;
   void end_transaction() noexcept;
   bool was_committed();
   std::string writer_literal() const;
@@ -124,6 +128,8 @@ class PostgresDb final : public Db {
   bool has_written_ = false;             // this transaction
   bool has_unknown_statements_ = false;  // a pipeline failed, perhaps before it prepared them
   std::int64_t changes_ = 0;
+  std::string begin_write_;
+  std::optional<int> expected_schema_;
   const std::string writer_;  // the key of this connection's row in `writers`
   std::int64_t group_ = 0;    // number of the current writing transaction
   std::atomic<bool> is_stopping_{false};

@@ -150,6 +150,7 @@ class PostgresStore final : public Store {
   // `has_store`: the data directory had the files of a store before this start.
   base::Status prepare(bool has_store) {
     if (auto migrated = migrate_postgres(db_, postgres_migrations()); !migrated) return migrated;
+    db_.expect_schema(postgres_migrations().back().number);
     if (auto here = check_not_moved(db_); !here) return here;
     if (auto own = check_owner_of_blobs(db_, DataDir(options_.data_dir), options_.blob_place, has_store);
         !own)

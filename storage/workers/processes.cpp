@@ -1,15 +1,13 @@
 #include "storage/workers/processes.h"
 
 #include <algorithm>
-#include <future>
-#include <memory>
 #include <utility>
 
 #include "schemas/machines/machine.h"
 #include "storage/db/db.h"
 #include "storage/jobs/maintenance_steps.h"
-#include "storage/postgres/migrations.h"
 #include "storage/sql.h"
+#include "storage/workers/workers.h"
 #include "storage/writer/readers.h"
 #include "storage/writer/writer.h"
 
@@ -98,18 +96,7 @@ void place_ssh_machines(const Tx& tx) {
   place_all(tx, s, "");
 }
 
-// A newer program has changed the schema while this process was cut off. On SQLite, locks prevent that.
-bool is_of_older_version(Db& db) {
-  if (!db.has_round_trips()) return false;
-  auto s = db.prepare("SELECT version FROM schema_version");
-  return s.step() && s.integer(0) > postgres_migrations().back().number;
-}
-
 base::Result<Installation> report_in(Tx& tx, const Process& own) {
-  if (is_of_older_version(tx.db)) {
-    return base::error(base::Code::kInvalidState,
-                       "a newer millrace has changed the schema of the database; start that version");
-  }
   if (is_name_taken(tx, own)) {
     return base::error(base::Code::kInvalidState,
                        "the host name \"" + own.host +
@@ -207,29 +194,18 @@ base::Status Processes::adopt_machines(const std::string& host,
   if (!found) return found.error();
   std::erase_if(*found, [&](const base::Uuid& machine) { return !has_disk(machine); });
   if (found->empty()) return {};
-  auto promise = std::make_shared<std::promise<base::Status>>();
-  auto done = promise->get_future();
-  store_.writer().submit(
-      Writer::Priority::kInteractive, kReportBytes,
-      [&found, &host](Tx& tx) -> base::Status {
-        for (const base::Uuid& machine : *found) place_at(tx.db, machine, host);
-        return {};
-      },
-      [promise](const base::Status& status) { promise->set_value(status); });
-  return done.get();
+  return write_and_wait(store_.writer(), [&found, &host](Tx& tx) -> base::Status {
+    for (const base::Uuid& machine : *found) place_at(tx.db, machine, host);
+    return {};
+  });
 }
 
-base::Status Processes::check_worker_name(const std::string& worker, const std::string& host) {
-  const std::int64_t alive_since = base::millis(store_.clock().boot() - kProcessTimeout);
-  std::optional<std::string> other;
-  base::Status read = store_.readers().read([&](Db& db) {
-    auto s = db.prepare("SELECT host FROM workers WHERE name = ?1 AND host <> ?2 AND seen_boot > ?3");
-    if (s.bind(worker, host, alive_since).step()) other = s.text(0);
+base::Status Processes::add_worker(const WorkerReport& worker) {
+  return write_and_wait(store_.writer(), [&worker](Tx& tx) -> base::Status {
+    if (auto is_free = check_worker_name(tx, worker); !is_free) return is_free;
+    write_worker(tx, worker);
+    return {};
   });
-  if (!read) return read;
-  if (!other) return {};
-  return base::error(base::Code::kInvalidState, "the worker name " + worker + " is used on the host " +
-                                                    *other + ": choose another (worker.name)");
 }
 
 base::Result<std::vector<ProcessView>> Processes::list() {

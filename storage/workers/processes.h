@@ -8,6 +8,7 @@
 #include "platform/base/clock.h"
 #include "platform/base/ids.h"
 #include "schemas/machines/machine.h"
+#include "storage/jobs/job_claims.h"
 #include "storage/store.h"
 
 namespace millrace::storage {
@@ -51,7 +52,7 @@ class Processes {
   // Adds or renews the caller's row; takes or renews the lease of its host on maintenance if it is free;
   // places machines that have no host yet, if the caller runs machines; if it maintains the store, removes
   // rows of processes that have been silent for a day. kInvalidState: a living process with another data
-  // directory has the same host name, or the schema is newer than this program.
+  // directory has the same host name.
   void report(Process own, Callback<Installation> done);
   // The process ends: removes its row, and the lease of its host if it was the last one there.
   void leave(base::Uuid id, Callback<bool> done);
@@ -59,8 +60,9 @@ class Processes {
   // disk is here. Blocks.
   base::Status adopt_machines(const std::string& host,
                               const std::function<bool(const base::Uuid&)>& has_disk);
-  // kInvalidState: a living worker on another host has this name.
-  base::Status check_worker_name(const std::string& worker, const std::string& host);
+  // Writes the row of a worker that starts, before it releases the leases of an earlier one of its name.
+  // kInvalidState: a living worker on another host has this name. Blocks.
+  base::Status add_worker(const WorkerReport& worker);
   // By host, then age. Blocks.
   base::Result<std::vector<ProcessView>> list();
 

@@ -48,6 +48,13 @@ void write_slots(Tx& tx, const std::string& worker, const SlotReport& report) {
 
 }  // namespace
 
+base::Status check_worker_name(const Tx& tx, const WorkerReport& report) {
+  auto s = tx.db.prepare("SELECT host FROM workers WHERE name = ?1 AND host <> ?2 AND seen_boot > ?3");
+  if (!s.bind(report.worker, report.host, base::millis(tx.boot - kWorkerTimeout)).step()) return {};
+  return base::error(base::Code::kInvalidState, "the worker name " + report.worker + " is used on the host " +
+                                                    s.text(0) + ": choose another (worker.name)");
+}
+
 void write_worker(Tx& tx, const WorkerReport& report) {
   // Deletes slots of another incarnation or boot, which say nothing about this one.
   tx.db

@@ -24,6 +24,9 @@ inline constexpr std::chrono::milliseconds kFreeSlotAge{5'000};
 // ended.
 std::int64_t boot_number(std::string_view boot_id);
 
+// kInvalidState: a living worker on another host has this name. Only for stores of several hosts: the name of
+// a single host may change.
+base::Status check_worker_name(const Tx& tx, const WorkerReport& report);
 void write_worker(Tx& tx, const WorkerReport& report);
 void remove_worker(Db& db, std::string_view worker);
 bool is_draining(Db& db, std::string_view worker);

@@ -132,6 +132,9 @@ class Writer {
   virtual void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) = 0;
 };
 
+// Submits an operation and blocks until its commit. Not on a thread that completes writes.
+base::Status write_and_wait(Writer& writer, Writer::Operation operation);
+
 // Submits an operation that returns a value; `done` gets the value after the commit.
 template <class T>
 using Callback = std::function<void(base::Result<T>)>;

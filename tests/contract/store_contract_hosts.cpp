@@ -96,13 +96,24 @@ TEST_P(Hosts, TheNameOfALivingHostIsRefusedToAnotherDataDirectory) {
 }
 
 TEST_P(Hosts, TheNameOfALivingWorkerIsRefusedOnAnotherHost) {
-  const WorkerReport worker{"ocr-1", s.incarnation, "beta", "1", {{schemas::Kind::kOcr, 4, 0}}};
-  ASSERT_TRUE(await<HeartbeatReply>([&](auto done) { s.claims().heartbeat(worker, {}, kLease, done); }));
-  EXPECT_TRUE(processes.check_worker_name("ocr-1", "beta"));
-  EXPECT_TRUE(processes.check_worker_name("ocr-2", "alpha"));
-  EXPECT_FALSE(processes.check_worker_name("ocr-1", "alpha"));
+  const WorkerReport first{"ocr-1", s.incarnation, "beta", "1", {{schemas::Kind::kOcr, 4, 0}}};
+  const WorkerReport again{"ocr-1", base::Uuid::make(s.clock.wall()), "beta", "1", {}};
+  const WorkerReport elsewhere{"ocr-1", base::Uuid::make(s.clock.wall()), "alpha", "1", {}};
+  const WorkerReport other{"ocr-2", base::Uuid::make(s.clock.wall()), "alpha", "1", {}};
+  const auto beat = [&](const WorkerReport& worker) {
+    return await<HeartbeatReply>([&](auto done) { s.claims().heartbeat(worker, {}, kLease, done); });
+  };
+  ASSERT_TRUE(beat(first));
+  EXPECT_TRUE(processes.add_worker(again));
+  EXPECT_TRUE(processes.add_worker(other));
+  const base::Status refused = processes.add_worker(elsewhere);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidState);
   s.clock.advance(kProcessTimeout);
-  EXPECT_TRUE(processes.check_worker_name("ocr-1", "alpha"));
+  EXPECT_TRUE(processes.add_worker(elsewhere));
+  const auto late = beat(first);
+  ASSERT_FALSE(late) << "it was silent for too long";
+  EXPECT_EQ(late.error().code, Code::kInvalidState);
 }
 
 TEST_P(Hosts, AMachineRunsWhereItsOwnerSaysOrOnTheEmptiestHost) {

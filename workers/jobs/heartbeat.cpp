@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "platform/base/log.h"
+#include "storage/db/process_end.h"
 
 namespace millrace::workers {
 namespace {
@@ -63,6 +64,9 @@ void Heartbeat::on_reply(base::BootTime sent, const std::vector<storage::Lease>&
                          const base::Result<storage::HeartbeatReply>& reply) {
   in_progress_ = false;
   if (!reply) {
+    // It was silent for so long that a worker on another host took its name.
+    if (reply.error().code == base::Code::kInvalidState && storage::claim_end())
+      storage::end_process("worker_superseded", {{"error", reply.error().message}});
     base::log_warn("heartbeat_refused", {{"why", reply.error().message}});
     checks_ = kChecksPerBeat;  // retry at the next lease check
     return;
