@@ -66,10 +66,14 @@ class Dispatch {
 class Events {
  public:
   using OnHint = std::function<void(const schemas::JobChange&)>;
+  using OnQueued = std::function<void(schemas::Kind)>;
 
   virtual ~Events() = default;
   virtual void publish(schemas::JobChange hint) = 0;  // never blocks; dropped when full
   virtual void subscribe(OnHint on_hint) = 0;         // before `start`; runs on the bus's thread: ≤ 10 µs
+  // Called when another process has queued jobs of the kind. Only by buses between processes whose Dispatch
+  // carries no tokens between them. Before `start`; runs on the bus's thread: ≤ 10 µs.
+  virtual void on_queued_elsewhere(OnQueued /*on_queued*/) {}
   virtual base::Status start() = 0;
   virtual void stop(std::chrono::milliseconds deadline) = 0;
   virtual HealthReport health() const = 0;

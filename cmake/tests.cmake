@@ -105,7 +105,7 @@ function(millrace_gtest name label)
   endif()
 endfunction()
 
-foreach(module base net process schemas storage s3 bus jobs providers inference engines machines workers front api cli app)
+foreach(module base net process schemas storage s3 bus notify jobs providers inference engines machines workers front api cli app)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/${module}/*.cpp)
   if(sources)
     millrace_gtest(unit_${module} unit SOURCES ${sources} USES ${module})
@@ -137,14 +137,16 @@ endforeach()
 if(TARGET unit_engines)  # its tests also call the code of the program millrace-engine directly
   target_link_libraries(unit_engines PRIVATE millrace_host)
 endif()
-foreach(pair "store;storage" "blobs;s3" "dispatch;bus" "events;bus" "driver;machines")
+foreach(pair "store;storage" "blobs;s3" "dispatch;bus" "events;notify" "driver;machines")
   list(GET pair 0 seam)
   list(GET pair 1 module)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/contract/${seam}_contract*.cpp)
   if(sources)
     set(fixture)
-    if(module STREQUAL bus)
+    if(seam STREQUAL dispatch)
       set(fixture FIXTURES_REQUIRED kafka)
+    elseif(seam STREQUAL events)
+      set(fixture FIXTURES_REQUIRED kafka_and_postgres)
     elseif(seam STREQUAL store)
       set(fixture FIXTURES_REQUIRED postgres)
     elseif(seam STREQUAL blobs)
@@ -164,8 +166,8 @@ add_test(NAME kafka.start COMMAND sh -c
          "${CMAKE_SOURCE_DIR}/scripts/kafka start --dir '${kafka_dir}' >'${kafka_address}'")
 add_test(NAME kafka.stop COMMAND sh -c
          "rm -f '${kafka_address}' && ${CMAKE_SOURCE_DIR}/scripts/kafka stop --dir '${kafka_dir}'")
-set_tests_properties(kafka.start PROPERTIES LABELS sanitized FIXTURES_SETUP kafka TIMEOUT 300)
-set_tests_properties(kafka.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP kafka TIMEOUT 60)
+set_tests_properties(kafka.start PROPERTIES LABELS sanitized FIXTURES_SETUP "kafka;kafka_and_postgres" TIMEOUT 300)
+set_tests_properties(kafka.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP "kafka;kafka_and_postgres" TIMEOUT 60)
 
 # One real PostgreSQL server, fresh in each run, for all tests with FIXTURES_REQUIRED postgres. The file postgres-url has
 # its URL. Each test has a schema of its own. The user postgres can enter /tmp, but perhaps not the build folder.
@@ -177,8 +179,8 @@ set(postgres_dir_text "--dir /tmp/millrace-postgres-${postgres_id}")
 add_test(NAME postgres.start COMMAND sh -c
          "${postgres} stop ${postgres_dir_text} && ${postgres} wipe ${postgres_dir_text} && ${postgres} start ${postgres_dir_text} >'${postgres_url}'")
 add_test(NAME postgres.stop COMMAND sh -c "rm -f '${postgres_url}' && ${postgres} stop ${postgres_dir_text}")
-set_tests_properties(postgres.start PROPERTIES LABELS sanitized FIXTURES_SETUP postgres TIMEOUT 120)
-set_tests_properties(postgres.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP postgres TIMEOUT 60)
+set_tests_properties(postgres.start PROPERTIES LABELS sanitized FIXTURES_SETUP "postgres;kafka_and_postgres" TIMEOUT 120)
+set_tests_properties(postgres.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP "postgres;kafka_and_postgres" TIMEOUT 60)
 
 # One real S3 server for all tests with FIXTURES_REQUIRED s3. The file s3-url has its endpoint. Each test has a prefix of
 # its own.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -64,7 +65,7 @@ struct Worker::Impl {
   std::optional<Claimer> claimer;
   Heartbeat heartbeat;
   std::map<base::Uuid, std::shared_ptr<Attempt>> attempts;  // by lease token
-  bool started = false;
+  std::atomic<bool> started{false};
   bool draining = false;
   bool claiming_stopped = false;  // paused by the operator: claims no new jobs, does not shut down
   bool all_claims_ended = false;
@@ -286,6 +287,14 @@ bool Worker::drain(milliseconds deadline) {
 std::function<void(const schemas::JobId&)> Worker::on_cancel_request() const {
   return [weak_loop = impl_->worker_context.weak_loop, &p = *impl_](const schemas::JobId& job) {
     weak_loop.post([&p, job] { p.cancel(job); });
+  };
+}
+
+std::function<void(schemas::Kind)> Worker::on_queued_elsewhere() const {
+  return [weak_loop = impl_->worker_context.weak_loop, &p = *impl_](schemas::Kind kind) {
+    weak_loop.post([&p, kind] {
+      if (p.started) p.claimer->retry_poll(kind);
+    });
   };
 }
 

@@ -68,6 +68,11 @@ class Worker {
   // stopped without waiting for a heartbeat. Thread-safe; may outlive the worker and does nothing then.
   std::function<void(const schemas::JobId&)> on_cancel_request() const;
 
+  // Returns a function to call when another process has queued jobs of a kind, which no token tells this one.
+  // A worker with free slots looks for them at once. Thread-safe; may outlive the worker and does nothing
+  // then.
+  std::function<void(schemas::Kind)> on_queued_elsewhere() const;
+
   const std::string& name() const;
   const base::Uuid& incarnation() const;  // of this process, as in its rows in the store
   // For objects of a runner that need a loop (an HTTP client); runs from `make` until the destructor.

@@ -20,6 +20,7 @@
 #include "bus/kafka/kafka_dispatch.h"
 #include "bus/kafka/kafka_events.h"
 #include "bus/local.h"
+#include "bus/postgres/postgres_events.h"
 #include "jobs/feed.h"
 #include "jobs/job_submitter.h"
 #include "jobs/maintenance.h"
@@ -50,7 +51,10 @@ std::unique_ptr<bus::Dispatch> make_dispatch(const Settings& settings) {
 }
 
 std::unique_ptr<bus::Events> make_events(const Settings& settings) {
-  if (settings.kafka_brokers.empty()) return std::make_unique<bus::LocalEvents>();
+  if (settings.kafka_brokers.empty() && settings.store_url.empty())
+    return std::make_unique<bus::LocalEvents>();
+  if (settings.kafka_brokers.empty())
+    return std::make_unique<bus::PostgresEvents>(bus::PostgresEvents::Options{.url = settings.store_url});
   bus::KafkaEvents::Options options;
   options.cluster = kafka_cluster(settings);
   return std::make_unique<bus::KafkaEvents>(std::move(options));
@@ -211,6 +215,7 @@ base::Status Gateway::Impl::add_worker() {
   if (!opened) return opened.error();
   worker = *std::move(opened);
   publisher->on_cancel_request(worker->worker().on_cancel_request());
+  core.events->on_queued_elsewhere(worker->worker().on_queued_elsewhere());
   return {};
 }
 

@@ -36,6 +36,9 @@ Libpq load() {
   find(library, found.consume_input, "PQconsumeInput");
   find(library, found.is_busy, "PQisBusy");
   find(library, found.get_result, "PQgetResult");
+  find(library, found.send_params, "PQsendQueryParams");
+  find(library, found.notifies, "PQnotifies");
+  find(library, found.free_memory, "PQfreemem");
   find(library, found.prepare, "PQprepare");
   find(library, found.exec_prepared, "PQexecPrepared");
   find(library, found.enter_pipeline, "PQenterPipelineMode");

@@ -17,6 +17,9 @@ struct Libpq {
   decltype(&::PQconsumeInput) consume_input;
   decltype(&::PQisBusy) is_busy;
   decltype(&::PQgetResult) get_result;
+  decltype(&::PQsendQueryParams) send_params;
+  decltype(&::PQnotifies) notifies;
+  decltype(&::PQfreemem) free_memory;
   decltype(&::PQprepare) prepare;
   decltype(&::PQexecPrepared) exec_prepared;
   decltype(&::PQenterPipelineMode) enter_pipeline;

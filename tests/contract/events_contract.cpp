@@ -1,6 +1,7 @@
 // Contract of bus::Events: rules for every implementation, rules for several processes, and the permitted
-// effects of a broker outage. Kafka is a real broker (tests/support/kafka_broker.h).
+// effects of an outage. Kafka is a real broker (tests/support/kafka_broker.h), PostgreSQL a real server.
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -13,9 +14,12 @@
 #include "bus/kafka/kafka_events.h"
 #include "bus/kafka/kafka_producer.h"
 #include "bus/local.h"
+#include "bus/postgres/postgres_events.h"
 #include "platform/base/clock.h"
+#include "storage/postgres/notices.h"
 #include "tests/contract/kafka_admin.h"
 #include "tests/contract/kafka_outage.h"
+#include "tests/contract/postgres_server.h"
 #include "tests/support/kafka_broker.h"
 #include "tests/support/wait_until.h"
 
@@ -76,6 +80,11 @@ class Reader {
 std::unique_ptr<Events> kafka_events(const std::string& prefix) {
   return std::make_unique<KafkaEvents>(
       KafkaEvents::Options{.cluster = cluster_at(support::shared_kafka(), prefix)});
+}
+
+std::unique_ptr<Events> postgres_events(const std::string& prefix) {
+  return std::make_unique<PostgresEvents>(
+      PostgresEvents::Options{.url = storage::testing::schema_url(prefix)});
 }
 
 struct Implementation {
@@ -148,7 +157,8 @@ INSTANTIATE_TEST_SUITE_P(All, EventsContract,
                                                         [](const std::string&) -> std::unique_ptr<Events> {
                                                           return std::make_unique<LocalEvents>();
                                                         }},
-                                         Implementation{"Kafka", kafka_events}),
+                                         Implementation{"Kafka", kafka_events},
+                                         Implementation{"Postgres", postgres_events}),
                          [](const auto& row) { return std::string(row.param.name); });
 
 // ---- several processes
@@ -183,10 +193,20 @@ TEST_P(SharedEventsContract, HintsFromBeforeTheStartAreNotRead) {
   EXPECT_FALSE(second.saw_any({before}, 0ms));
 }
 
-TEST_P(SharedEventsContract, AnUnknownEnvelopeIsSkipped) {
+INSTANTIATE_TEST_SUITE_P(All, SharedEventsContract,
+                         testing::Values(Implementation{"Kafka", kafka_events},
+                                         Implementation{"Postgres", postgres_events}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+// ---- what an implementation reads
+
+TEST(KafkaEventsContract, AnUnknownEnvelopeIsSkipped) {
   Reader reader;
-  const auto events = process({&reader});
-  const KafkaCluster cluster = cluster_at(support::shared_kafka(), prefix_);
+  const KafkaCluster cluster = cluster_at(support::shared_kafka(), new_prefix());
+  const auto events = std::make_unique<KafkaEvents>(KafkaEvents::Options{.cluster = cluster});
+  events->subscribe(reader.on_hint());
+  ASSERT_TRUE(events->start());
+  ASSERT_TRUE(wait_until([&] { return is_up(*events); })) << events->health().detail;
   KafkaProducer raw({cluster, 10, {cluster.events_topic()}}, [](const std::string&) {});
   ASSERT_TRUE(raw.open());
   const schemas::JobChange hint = new_hint();
@@ -200,8 +220,87 @@ TEST_P(SharedEventsContract, AnUnknownEnvelopeIsSkipped) {
   EXPECT_EQ(reader.count(), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SharedEventsContract, testing::Values(Implementation{"Kafka", kafka_events}),
-                         [](const auto& row) { return std::string(row.param.name); });
+class PostgresEventsContract : public testing::Test {
+ protected:
+  std::unique_ptr<PostgresEvents> process(const std::string& url) {
+    auto events = std::make_unique<PostgresEvents>(PostgresEvents::Options{.url = url});
+    events->subscribe(reader_.on_hint());
+    events->on_queued_elsewhere([this](schemas::Kind kind) {
+      if (kind == schemas::Kind::kOcr) ++queued_;
+    });
+    EXPECT_TRUE(events->start());
+    EXPECT_TRUE(wait_until([&] { return is_up(*events); })) << events->health().detail;
+    return events;
+  }
+
+  const std::string url_ = storage::testing::schema_url(new_prefix());
+  Reader reader_;
+  std::atomic<int> queued_{0};
+};
+
+TEST_F(PostgresEventsContract, AnUnknownEnvelopeIsSkipped) {
+  const auto events = process(url_);
+  storage::PostgresNotices raw(url_);
+  raw.connect();
+  raw.send("{\"v\":99,\"job\":\"?\"}\nnot JSON\n\n{\"v\":1}");
+  while (raw.is_sending()) raw.receive(100ms);
+  const schemas::JobChange hint = new_hint();
+  events->publish(hint);
+  ASSERT_TRUE(reader_.saw_all({hint}));
+  EXPECT_EQ(reader_.count(), 1U);
+}
+
+TEST_F(PostgresEventsContract, OnlyJobsThatAnotherProcessQueuesAreAnnouncedToWorkers) {
+  const auto own = process(url_);
+  const schemas::JobChange hint = new_hint();
+  own->publish(hint);
+  ASSERT_TRUE(reader_.saw_all({hint}));
+  EXPECT_EQ(queued_, 0);
+  PostgresEvents other({.url = url_});
+  ASSERT_TRUE(other.start());
+  other.publish(new_hint(2, schemas::JobStatus::kRunning));
+  const schemas::JobChange last = new_hint();
+  other.publish(last);
+  EXPECT_TRUE(wait_until([&] { return queued_ == 1; }));
+  EXPECT_TRUE(reader_.saw_all({last}));
+}
+
+TEST_F(PostgresEventsContract, SchemasDoNotHearEachOther) {
+  const auto here = process(url_);
+  PostgresEvents elsewhere({.url = storage::testing::schema_url(new_prefix())});
+  ASSERT_TRUE(elsewhere.start());
+  const schemas::JobChange theirs = new_hint();
+  elsewhere.publish(theirs);
+  elsewhere.stop(5s);  // it is sent
+  const schemas::JobChange ours = new_hint();
+  here->publish(ours);
+  ASSERT_TRUE(reader_.saw_all({ours}));
+  EXPECT_FALSE(reader_.saw_any({theirs}, 0ms));
+}
+
+TEST_F(PostgresEventsContract, ALostConnectionCostsLatencyOnly) {
+  const auto events = process(url_);
+  storage::PostgresDb(url_).script(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN millrace_' || (SELECT "
+      "oid "
+      "FROM pg_namespace WHERE nspname = current_schema())");
+  std::vector<schemas::JobChange> hints;
+  EXPECT_TRUE(wait_until([&] {
+    hints.push_back(new_hint());
+    events->publish(hints.back());
+    return reader_.saw_any(hints, 200ms);
+  }));
+  EXPECT_TRUE(wait_until([&] { return is_up(*events); })) << events->health().detail;
+}
+
+TEST(PostgresEventsStart, SucceedsWhileTheServerIsDown) {
+  PostgresEvents events({.url = "postgresql://millrace@127.0.0.1:1/millrace"});
+  EXPECT_TRUE(events.start());
+  EXPECT_TRUE(wait_until([&] { return events.health().detail.find("refused") != std::string::npos; }));
+  EXPECT_EQ(events.health().health, Health::kDegraded);
+  events.publish(new_hint());
+  events.stop(0s);
+}
 
 // ---- outages; each test has its own broker
 

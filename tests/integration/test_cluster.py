@@ -1,5 +1,6 @@
 """Two API nodes with a data directory each, on one PostgreSQL and S3, with and without Kafka: any node serves any job."""
 
+import statistics
 import threading
 import time
 import uuid
@@ -12,7 +13,7 @@ from cluster import Cluster
 from documents import data_uri, tiny_pdf
 from hosts import Loopback
 from ledger import all_jobs
-from millrace import Client, Kafka, eventually
+from millrace import Client, Kafka, eventually, time_of
 from open_stream import OpenStream
 from postgres import Postgres
 from s3 import S3
@@ -20,6 +21,7 @@ from upstream import Upstream
 
 MODEL = "team/held"
 EVERYWHERE_S = 1.0  # a change of a key is known to each node
+STARTED_S = 0.5  # half of the shortest time between two looks for jobs
 SHOWN_S = 2.0  # the end of a job is known to each node
 KEYS = 40
 LARGE = 100_000  # bytes: a document in S3
@@ -175,6 +177,16 @@ def test_a_waiting_request_gets_its_result_whichever_node_the_worker_is_on(nodes
         reply = nodes[number % 2].post("/v1/ocr", body)
         assert reply.status == 200, reply.body
         assert text in reply.json()["pages"][0]["markdown"]
+
+
+def test_a_free_worker_of_another_host_starts_a_job_at_once(nodes):
+    waits = []
+    for number in range(8):
+        job = nodes[number % 2].submit_ocr(document(f"started {uuid.uuid4().hex}")).json()["id"]
+        ended = nodes[number % 2].wait_terminal(job)
+        waits.append(time_of(ended["started_at"]) - time_of(ended["created_at"]))
+    print("from accept to start:", ", ".join(f"{wait:.3f} s" for wait in waits))
+    assert statistics.median(waits) < STARTED_S
 
 
 def test_a_key_works_and_ends_on_the_other_node_within_a_second(nodes):

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from commands import cli
 from documents import data_uri, tiny_pdf
-from millrace import Gateway, Worker, eventually
+from millrace import Gateway, Worker, eventually, time_of
 from recordings import clip, form
 from sandboxed import create, local, reachable_folder, start
 from store_faults import StoreFaults
@@ -28,10 +28,6 @@ def shared():
 
 def in_s(seconds):
     return (datetime.now(timezone.utc) + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
-
-
-def time_of(text):
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def upload(gateway, path, file, **fields):

@@ -11,6 +11,7 @@ import subprocess
 import time
 import urllib.parse
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -216,6 +217,11 @@ class Worker(Process):
         if self.popen and self.popen.poll() is None:
             self.popen.send_signal(signal.SIGCONT)
             self.kill()
+
+
+def time_of(text):
+    """Seconds since 1970 of a time in a reply."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def eventually(condition, within_s=30, what="condition"):

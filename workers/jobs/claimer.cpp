@@ -77,7 +77,7 @@ void Claimer::schedule_next_poll() {
 
 // Parked claims are notified by the store.
 void Claimer::retry_poll(schemas::Kind kind) {
-  if (!open_ || closed_) return;
+  if (!open_ || closed_ || !kind_states_.contains(kind)) return;
   schedule_claim(kind, true);
   const KindState& state = kind_states_.at(kind);
   if (!dispatch_.durable() && state.reserved + state.reserved_in_claims > 0) claims_.retry_parked_claims();

@@ -47,6 +47,8 @@ class Claimer {
   // Adds a kind after `subscribe`.
   void add(schemas::Kind kind, Bounds bounds);
   void open();
+  // Polls the store for jobs of the kind, as free slots allow; parked claims are tried again.
+  void retry_poll(schemas::Kind kind);
   void release_slot(schemas::Kind kind);
   // Stops claiming. Calls `on_idle` when no claim is in progress.
   void close(std::function<void()> on_idle);
@@ -88,7 +90,6 @@ class Claimer {
   void claim(schemas::Kind kind, ClaimInProgress claim);
   void claimed(schemas::Kind kind, const ClaimInProgress& claim,
                base::Result<std::vector<storage::ClaimedJob>> jobs);
-  void retry_poll(schemas::Kind kind);
   void report_capacity(schemas::Kind kind);
   void schedule_next_poll();
   void withdraw();
