@@ -113,6 +113,7 @@ struct Gateway::Impl {
   void add_maintenance();
   base::Status open_authority();
   base::Status add_worker();
+  void add_looks_for_jobs();
   base::Status add_file_machines();
   void add_inference();
   api::Options api_options() const;
@@ -215,8 +216,20 @@ base::Status Gateway::Impl::add_worker() {
   if (!opened) return opened.error();
   worker = *std::move(opened);
   publisher->on_cancel_request(worker->worker().on_cancel_request());
-  core.events->on_queued_elsewhere(worker->worker().on_queued_elsewhere());
+  add_looks_for_jobs();
   return {};
+}
+
+void Gateway::Impl::add_looks_for_jobs() {
+  const auto look = worker->worker().on_queued_elsewhere();
+  core.events->on_queued_elsewhere(look);
+  if (!presence || !core.dispatch->durable()) return;
+  // Any process may get the token of a command, but only the host of its machine can run it.
+  core.events->subscribe([look](const schemas::JobChange& change) {
+    const bool is_of_machine =
+        change.job.kind == schemas::Kind::kExec || change.job.kind == schemas::Kind::kMachine;
+    if (is_of_machine && change.status == schemas::JobStatus::kQueued) look(change.job.kind);
+  });
 }
 
 void Gateway::Impl::add_inference() {

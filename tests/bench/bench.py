@@ -18,6 +18,7 @@ import rows_audio
 import rows_chat
 import rows_deferred
 import rows_exec
+import rows_hosts
 import rows_jobs
 import rows_memory
 import rows_neighbours
@@ -53,6 +54,8 @@ ROWS = {
     24: rows_postgres.accepts,
     25: rows_postgres.drain,
     26: rows_postgres.drain_beside_snapshot,
+    27: rows_hosts.slots,
+    28: rows_hosts.hosts,
 }
 
 

@@ -67,9 +67,9 @@ def scan(number):
     return Image.blend(page, _noise(chance), NOISE), " ".join(texts)
 
 
-def scanned_document(pages):
+def scanned_document(pages, first=0):
     """(PDF, text of each page)."""
-    images, texts = zip(*(scan(number) for number in range(pages)))
+    images, texts = zip(*(scan(number) for number in range(first, first + pages)))
     return scan_pdf(images, DPI, quality=75), list(texts)
 
 

@@ -17,17 +17,19 @@ BURST, FLOW = PER_MINUTE // 10, (PER_MINUTE - PER_MINUTE // 10 + 1) / 60  # at o
 
 
 class Setup:
-    """An upstream that responds at once, its models `free` and `bounded`, and a new store for each measurement."""
+    """An upstream, which responds at once by default, its models `free` and `bounded`, and a new store for each measurement."""
 
-    def __init__(self, bench):
+    env = {"BENCH_KEY": "sk-0123456789"}
+
+    def __init__(self, bench, *upstream):
         self.bench = bench
-        self.upstream = bench.server("bench_upstream")
+        self.upstream = bench.server("bench_upstream", *upstream)
         row = f"provider: openai, model: bench, base_url: '{self.upstream.url}/v1', api_key: env:BENCH_KEY"
         self.settings = bench.fresh_folder("settings") / "millrace.yaml"
         self.settings.write_text(f"models:\n- {{name: free, {row}}}\n- {{name: bounded, {row}, limits: {{requests_per_minute: {PER_MINUTE}}}}}\n")
 
     def api(self):
-        return self.bench.gateway("--config", self.settings, role="api", env={"BENCH_KEY": "sk-0123456789"})
+        return self.bench.gateway("--config", self.settings, role="api", env=self.env)
 
     def body(self, model):
         path = self.bench.folder / f"deferred-{model}.json"

@@ -1,14 +1,17 @@
 """Two hosts that share a database: machines, limits, secrets and names. Both run on this computer, with other names."""
 
 import shutil
+import statistics
 import subprocess
 import uuid
 
 import pytest
-from millrace import BUILD, Client, Gateway, Worker, admin_key, eventually
+from millrace import BUILD, Client, Gateway, Kafka, Worker, admin_key, eventually, time_of
 from postgres import Postgres
 from s3 import S3
 from sandboxed import reachable_folder, run, skip_without_commands
+
+STARTED_S = 0.3  # far below the time between two looks for jobs
 
 
 class Hosts:
@@ -81,6 +84,29 @@ def test_a_machine_runs_where_it_was_placed_whichever_host_is_asked(hosts):
     assert not (hosts.folder / "alpha" / "machines" / machine["machine_id"]).exists()
     execution, output = run(beta.client, ["cat", "kept"], machine=machine["machine_id"])
     assert output["stdout"].strip() == machine["machine_id"]
+
+
+@pytest.mark.parametrize("with_kafka", [False, True], ids=["without Kafka", "with Kafka"])
+def test_a_command_starts_at_once_on_the_host_of_its_machine(hosts, with_kafka, tmp_path):
+    kafka = Kafka(tmp_path / "kafka")
+    try:
+        flags = ["--kafka", kafka.start()] if with_kafka else []
+        alpha, beta = hosts.start("alpha", *flags), hosts.start("beta", *flags)
+        skip_without_commands(alpha)
+        wait_for_machines(alpha.client, 2)
+        clients = {"alpha": alpha.client, "beta": beta.client}
+        machines = {name: alpha.client.post("/v1/machines", {"host": name}).json()["machine_id"] for name in clients}
+        for name, machine in machines.items():
+            run(clients[name], ["true"], machine=machine)  # it is awake
+        waits = []
+        for number in range(10):
+            name = ("alpha", "beta")[number % 2]
+            execution, _ = run(alpha.client, ["true"], machine=machines[name])
+            waits.append(time_of(execution["started_at"]) - time_of(execution["created_at"]))
+        print("from accept to start:", ", ".join(f"{wait:.3f} s" for wait in waits))
+        assert statistics.median(waits) < STARTED_S and max(waits) < 1.0
+    finally:
+        kafka.kill()
 
 
 def test_an_unknown_host_is_refused_with_the_names_of_the_others(hosts):

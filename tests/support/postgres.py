@@ -95,6 +95,10 @@ class Postgres:
         is_swapped = promoted.exists() and promoted.read_text().strip() == "standby"
         return Path(self.folder) / ("server" if is_server != is_swapped else "standby")
 
+    def pid(self):
+        """Of the server's first process."""
+        return int((self._server() / "postmaster.pid").read_text().splitlines()[0])
+
     def query(self, sql, url=None):
         command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", url or self.url, "-c", sql]
         return subprocess.run(command, capture_output=True, text=True, timeout=WITHIN_S, check=True).stdout.strip()

@@ -85,7 +85,13 @@ void UpstreamServer::read(int fd) {
 }
 
 bool UpstreamServer::answer(Client& client, bool stream) {
-  return stream ? begin_stream(client) : write(client, whole_);
+  if (stream) return begin_stream(client);
+  return manner_.delay.count() > 0 ? answer_later(client) : write(client, whole_);
+}
+
+bool UpstreamServer::answer_later(const Client& client) {
+  due_.push_back({Clock::now() + manner_.delay, client.socket.fd(), client.id});
+  return true;
 }
 
 bool UpstreamServer::begin_stream(Client& client) {
@@ -118,13 +124,16 @@ void UpstreamServer::write_due() {
     const auto found = clients_.find(due.fd);
     if (found == clients_.end() || found->second.id != due.client) continue;
     Client& client = found->second;
-    const bool ends = client.next_frame >= manner_.frames;
-    if (!(ends ? write(client, stream_end()) : write_frame(client))) {
-      clients_.erase(found);
-    } else if (!ends) {
-      due_.push_back({due.when + interval(), due.fd, due.client});
-    }
+    const bool is_good = manner_.delay.count() > 0 ? write(client, whole_) : continue_stream(due, client);
+    if (!is_good) clients_.erase(found);
   }
+}
+
+bool UpstreamServer::continue_stream(const Due& due, Client& client) {
+  if (client.next_frame >= manner_.frames) return write(client, stream_end());
+  if (!write_frame(client)) return false;
+  due_.push_back({due.when + interval(), due.fd, due.client});
+  return true;
 }
 
 }  // namespace millrace::bench

@@ -14,13 +14,14 @@ namespace millrace::bench {
 
 // The shape of a stream: `frames` frames, one every 1/rate seconds (rate 0: each as soon as the previous one
 // is written), then the end. frames 0: only the first frame; the stream stays open until the client
-// disconnects.
+// disconnects. A whole reply comes after `delay`; REQUIRES: rate 0 or delay 0.
 struct Manner {
   std::uint64_t frames = 3;
   double rate = 0;
+  std::chrono::milliseconds delay{0};
 };
 
-// A chat upstream that answers immediately. It uses one thread and one epoll, and writes each frame
+// A chat upstream that answers immediately, or after a fixed time. It uses one thread and one epoll, and writes each frame
 // separately. It closes the connection of a client whose socket buffer is full.
 class UpstreamServer {
  public:
@@ -46,10 +47,12 @@ class UpstreamServer {
   void accept_one();
   void read(int fd);
   bool answer(Client& client, bool stream);
+  bool answer_later(const Client& client);
   bool begin_stream(Client& client);
   bool write(const Client& client, std::string_view bytes);
   bool write_frame(Client& client);
   void write_due();
+  bool continue_stream(const Due& due, Client& client);
   timespec until_due() const;
   Clock::duration interval() const {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(1 / manner_.rate));
