@@ -133,7 +133,7 @@ void Maintenance::drop_removed(Round& round, storage::Callback<int> done) {
 
 void Maintenance::add_due(Round& round, std::optional<base::WallTime> jobs,
                           std::optional<base::WallTime> machines) {
-  const auto now = clock_.wall();
+  const auto now = store_.clock().wall();
   if (jobs && *jobs <= now) add_moves(round);
   if (jobs && *jobs > now) round.delay = std::min(round.delay, *jobs - now);
   if (machines && *machines <= now) add_machines(round);

@@ -27,6 +27,8 @@ class Clock {
   virtual ~Clock() = default;
   virtual WallTime wall() const = 0;
   virtual BootTime boot() const = 0;
+  // The boot clock of this host. `boot` is another one if it counts for several hosts.
+  virtual BootTime host_boot() const { return boot(); }
   // The kernel's boot id. When it changes, all leases of the old boot have expired.
   virtual std::string boot_id() const = 0;
 };

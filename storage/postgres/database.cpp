@@ -216,7 +216,8 @@ std::unique_ptr<PreparedStatement> PostgresDb::compile(std::string_view sql) {
 }
 
 void PostgresDb::expect_schema(int version) {
-  begin_write_ = std::string(kBeginWrite) + ", (SELECT version FROM schema_version)";
+  begin_write_ =
+      std::string(kBeginWrite) + ", (SELECT version FROM schema_version), (SELECT offset_ms FROM clock)";
   expected_schema_ = version;
 }
 
@@ -234,7 +235,10 @@ void PostgresDb::begin_write() {
   try {
     const PostgresResult begun = begin(begin_write_.c_str());
     check_schema(begun);
-    if (observe_) observe_(base::wall_from(text_number(begun.bytes(0, 0).data())));
+    if (observe_)
+      observe_({.time = base::wall_from(text_number(begun.bytes(0, 0).data())),
+                .recorded = milliseconds(expected_schema_ ? text_number(begun.bytes(0, 2).data()) : 0),
+                .took = milliseconds(steady_ms() - busy_since_ms_)});
     is_writing_ = true;
     has_written_ = false;
     note_begin();

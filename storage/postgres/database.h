@@ -13,6 +13,7 @@
 
 #include "platform/base/clock.h"
 #include "storage/db/db.h"
+#include "storage/postgres/clock.h"
 #include "storage/postgres/read_cache.h"
 #include "storage/postgres/result.h"
 #include "storage/postgres/write_queue.h"
@@ -35,7 +36,7 @@ std::string postgres_text(std::string_view text);
 class PostgresDb final : public Db {
  public:
   // Gets the server's clock at the beginning of each writing transaction, when its lock is held.
-  using ObserveTime = std::function<void(base::WallTime)>;
+  using ObserveTime = std::function<void(const PostgresClock::Reading&)>;
   // Connects. `url`: a connection string or URL of libpq. Throws DbError.
   explicit PostgresDb(std::string url, ObserveTime observe = {});
   ~PostgresDb() override;

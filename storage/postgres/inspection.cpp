@@ -37,7 +37,9 @@ void read_store(Db& db, PostgresInspection& found) {
   while (checks.step()) found.secret_checks.emplace(checks.text(0), checks.text(1));
   found.has_keys = db.prepare("SELECT 1 FROM api_keys LIMIT 1").step();
   const std::int64_t server_now = own_wall_ms() + found.server_ahead.count();
-  auto hosts = db.prepare("SELECT host, max(seen_boot) FROM processes GROUP BY host ORDER BY host");
+  auto hosts = db.prepare(
+      "SELECT host, max(seen_boot) + (SELECT offset_ms FROM clock) FROM processes GROUP BY host ORDER BY "
+      "host");
   while (hosts.step()) {
     const milliseconds silent(std::max<std::int64_t>(0, server_now - hosts.integer(1)));
     found.hosts.push_back({.name = hosts.text(0), .silent = silent});

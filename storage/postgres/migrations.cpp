@@ -34,7 +34,8 @@ constexpr int kProcessesSchema = 29;
 std::string living_process(Db& db) {
   auto s = db.prepare(R"(
       SELECT host, version FROM processes
-      WHERE seen_boot > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ?1 LIMIT 1)");
+      WHERE seen_boot > (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+          - (SELECT offset_ms FROM clock) - ?1 LIMIT 1)");
   s.bind(kProcessTimeout.count());
   return s.step() ? s.text(0) + " (version " + s.text(1) + ")" : std::string();
 }

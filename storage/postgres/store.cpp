@@ -142,7 +142,7 @@ class PostgresStore final : public Store {
         clock_(time == StoreTime::kServer ? static_cast<const base::Clock&>(server_clock_) : host_clock),
         blobs_(std::move(blobs)),
         readers_(postgres_readers(options_)),
-        db_(options_.url, [this](base::WallTime now) { server_clock_.set(now); }),
+        db_(options_.url, [this](const PostgresClock::Reading& now) { server_clock_.set(now); }),
         gate_(db_) {}
   ~PostgresStore() override { close(); }
 

@@ -42,15 +42,17 @@ constexpr std::size_t kUsualGroup = 64;  // initial capacity, in operations
 struct ClockTimes {
   base::WallTime now;
   base::BootTime boot;
+  base::BootTime host_boot;
 };
 
 // Both at once: a process that is stopped between the two would record a jump.
 ClockTimes read_clocks(const base::Clock& clock) {
   constexpr std::chrono::milliseconds kApartMax{100};
   while (true) {
+    const base::BootTime host_boot = clock.host_boot();
     const base::BootTime before = clock.boot();
     const base::WallTime now = clock.wall();
-    if (clock.boot() - before <= kApartMax) return {now, before};
+    if (clock.boot() - before <= kApartMax) return {now, before, host_boot};
   }
 }
 
@@ -82,7 +84,7 @@ void CommitGroup::transaction(F&& f) {
     throw;
   }
   begun_ = true;
-  const auto [now, boot] = read_clocks(context_.clock);
+  const auto [now, boot, host_boot] = read_clocks(context_.clock);
   context_.clocks.on_group_begin(now, boot);
   Commit commit_record;
   commit_record.changes.reserve(kUsualGroup);
@@ -90,7 +92,7 @@ void CommitGroup::transaction(F&& f) {
   QuotaLedger quotas(context_.quota_defaults, now);
   try {
     const auto jumped = context_.store_clock.on_group_begin(db, now, boot);
-    Tx tx{db, now, boot, jumped, context_.boot_id, commit_record, context_.clocks.trust(), quotas};
+    Tx tx{db, now, boot, host_boot, jumped, context_.boot_id, commit_record, context_.clocks.trust(), quotas};
     f(tx);
     quotas.write(db);
     db.commit();

@@ -59,6 +59,7 @@ struct Tx {
   Db& db;
   base::WallTime now;
   base::BootTime boot;
+  base::BootTime host_boot;          // the same moment by the boot clock of this host
   std::chrono::milliseconds jumped;  // the jumps of the wall clock so far (StoreClock)
   std::string_view boot_id;
   Commit& commit;

@@ -6,11 +6,13 @@ import threading
 import time
 from contextlib import closing
 
+import openai_replies
 import pytest
 from cluster import AnyNode
 from documents import data_uri, tiny_pdf
 from ledger import CONNECTION_ERRORS, Ledger, all_jobs
 from millrace import Client, Gateway, eventually
+from upstream import Upstream
 
 KILLS = 10
 ACCEPTS_AFTER_PROMOTION_S = 5
@@ -18,6 +20,8 @@ NOTICED_S = 4  # a commit that lasts 2 s, seen once a second
 RECOVERED_S = 3
 REFUSED_S = 5
 AT_ONCE_S = 1
+LEASE_S = 20
+MODEL = "team/held"
 
 
 def test_no_job_is_lost_or_doubled_when_the_gateway_and_postgresql_are_killed(postgres, tmp_path):
@@ -168,6 +172,28 @@ def test_an_api_node_with_nothing_to_write_is_ready_again_after_its_standby_was_
         postgres.resume()
         eventually(lambda: readiness(gateway).status == 200, RECOVERED_S, "the store accepts again")
         eventually(lambda: submission.reply, what="an answer")
+
+
+def test_a_worker_that_cannot_renew_a_lease_ends_its_work_before_the_lease_ends(postgres, tmp_path):
+    gate = threading.Event()
+    with Upstream() as upstream:
+        config = tmp_path / "millrace.yaml"
+        config.write_text(
+            f"models:\n- {{name: {MODEL}, provider: openai, model: held, base_url: '{upstream.url}', api_key: env:UP_KEY}}\n"
+        )
+        flags = ("--store.url", postgres.url, "--config", config)
+        with closing(Gateway(tmp_path / "data", *flags, env={"UP_KEY": "sk-0123456789"}).start()) as gateway:
+            upstream.reply(openai_replies.completion("too late").held(gate), openai_replies.completion("the second one"))
+            job = gateway.client.post("/v1/chat/completions", {"model": MODEL, "messages": "wait", "deferred": True}).json()["request_id"]
+            (call,) = upstream.wait_for(1)
+            postgres.pause()
+            paused = time.monotonic()
+            assert call.disconnected.wait(LEASE_S), "the call goes on although another worker may have the job"
+            print(f"the call was ended {call.disconnected_at - paused:.1f} s after the last renewal was possible")
+            postgres.resume()
+            assert gateway.client.wait_terminal(job, within_s=60)["status"] == "succeeded"
+            assert "the second one" in gateway.client.get(f"/v1/jobs/{job}/result").body.decode()
+            gate.set()
 
 
 def test_health_checks_and_refusals_go_on_while_the_server_does_not_answer(postgres, tmp_path):

@@ -64,7 +64,7 @@ TEST_F(ParkedClaims, TheLeaseCountsFromTheClaimAndNotFromTheParking) {
   Claims standing = stand();
   s.clock.advance(10min);
   s.submit();
-  EXPECT_EQ(standing.wait().value().at(0).claimed_at, s.clock.boot());
+  EXPECT_EQ(standing.wait().value().at(0).claimed_at, s.clock.host_boot());
 }
 
 TEST_F(ParkedClaims, TakeNoMoreThanTheirCountsAndLeaveTheRestReady) {
