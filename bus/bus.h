@@ -70,8 +70,10 @@ class Events {
 
   virtual ~Events() = default;
   virtual void publish(schemas::JobChange hint) = 0;  // never blocks; dropped when full
-  virtual void subscribe(OnHint on_hint) = 0;         // before `start`; runs on the bus's thread: ≤ 10 µs
-  // Called when another process has queued jobs of the kind. Only by buses between processes whose Dispatch
+  // Jobs of the kind are ready to be claimed. Calls `on_queued_elsewhere` in other processes. Never blocks.
+  virtual void publish_queued(schemas::Kind /*kind*/) {}
+  virtual void subscribe(OnHint on_hint) = 0;  // before `start`; runs on the bus's thread: ≤ 10 µs
+  // Called after another process has called `publish_queued`. Only by buses between processes whose Dispatch
   // carries no tokens between them. Before `start`; runs on the bus's thread: ≤ 10 µs.
   virtual void on_queued_elsewhere(OnQueued /*on_queued*/) {}
   virtual base::Status start() = 0;

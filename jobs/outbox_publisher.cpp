@@ -1,6 +1,7 @@
 #include "jobs/outbox_publisher.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace millrace::jobs {
@@ -10,6 +11,12 @@ constexpr int kRepublishMax = 1024;  // tokens that an earlier process may have 
 // A read that finds nothing: the backlog is empty, or the window is full (it shrinks as slots fill). After
 // this many empty reads in a row, only the timer and newly queued jobs cause another read.
 constexpr int kEmptyPollsMax = 64;
+
+std::set<schemas::Kind> kinds_of(const std::vector<storage::ReadyJob>& jobs) {
+  std::set<schemas::Kind> kinds;
+  for (const storage::ReadyJob& job : jobs) kinds.insert(job.job.kind);
+  return kinds;
+}
 
 }  // namespace
 
@@ -42,6 +49,7 @@ OutboxPublisher::KindState& OutboxPublisher::state_of(schemas::Kind kind) {
 void OutboxPublisher::on_commit(const storage::Commit& commit) {
   notify_worker(commit);
   for (const storage::ReadyJob& ready : commit.ready) publish(ready);
+  for (const schemas::Kind kind : kinds_of(commit.ready)) events_.publish_queued(kind);
   for (const schemas::JobChange& change : commit.changes) {
     notify(change);
     events_.publish(change);

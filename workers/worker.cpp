@@ -293,7 +293,7 @@ std::function<void(const schemas::JobId&)> Worker::on_cancel_request() const {
 std::function<void(schemas::Kind)> Worker::on_queued_elsewhere() const {
   return [weak_loop = impl_->worker_context.weak_loop, &p = *impl_](schemas::Kind kind) {
     weak_loop.post([&p, kind] {
-      if (p.started) p.claimer->retry_poll(kind);
+      if (p.started) p.claimer->look(kind);
     });
   };
 }

@@ -329,13 +329,14 @@ void Gateway::Impl::stop() {
   if (server) server->stop();
   if (service) service->stop();
   if (worker) worker->stop_claiming(std::chrono::milliseconds(0));
-  if (presence) presence->leave();
+  if (presence) presence->on_model_processes({});
   core.dispatch->stop(std::chrono::seconds(2));
   core.events->stop(std::chrono::seconds(1));
   worker.reset();
   inference.reset();
   speech.reset();
   if (maintenance_timer) maintenance_timer->stop(std::chrono::seconds(2));
+  if (presence) presence->leave();  // a newer program may change the schema from here on
   if (core.store) core.store->close();
   if (pool) pool->close();
   pictures.reset();  // tasks of the pool may still have used it

@@ -41,6 +41,18 @@ base::Result<T> wait_for(Start start) {
 
 }  // namespace
 
+base::Status take_name(const std::string& name, const std::function<base::Status()>& take) {
+  const auto begun = steady_clock::now();
+  while (true) {
+    base::Status taken = take();
+    if (taken) return taken;
+    const bool may_end = taken.error().code == base::Code::kInvalidState;
+    if (!may_end || steady_clock::now() - begun > kNameWaitMax) return taken;
+    base::log_warn("name_in_use", {{"name", name}, {"waits_for", "its last report to be old"}});
+    std::this_thread::sleep_for(kReportEvery);
+  }
+}
+
 base::Result<std::unique_ptr<Presence>> Presence::open(const Options& options, storage::Store& store,
                                                        net::Loop& loop) {
   const auto data_dir = data_dir_id(options.data_dir);
@@ -53,20 +65,15 @@ base::Result<std::unique_ptr<Presence>> Presence::open(const Options& options, s
                 .version = MILLRACE_VERSION,
                 .serves_api = options.serves_api,
                 .calls_models = options.calls_models};
-  const auto begun = steady_clock::now();
-  while (true) {
+  const base::Status taken = take_name(options.host, [&]() -> base::Status {
     const auto sent_at = steady_clock::now();
     const auto found = wait_for<storage::Installation>(
         [&](auto done) { storage::Processes(store).report(state->own, std::move(done)); });
-    if (found) {
-      state->apply_report(*found, sent_at);
-      break;
-    }
-    const bool may_end = found.error().code == base::Code::kInvalidState;
-    if (!may_end || steady_clock::now() - begun > kNameWaitMax) return found.error();
-    base::log_warn("host_name_in_use", {{"host", options.host}, {"waits_for", "its last report to be old"}});
-    std::this_thread::sleep_for(kReportEvery);
-  }
+    if (!found) return found.error();
+    state->apply_report(*found, sent_at);
+    return {};
+  });
+  if (!taken) return taken.error();
   loop.post([state] { state->report_again(); });
   return std::unique_ptr<Presence>(new Presence(std::move(state)));
 }
@@ -79,7 +86,7 @@ bool Presence::maintains() const { return steady_clock::now() < state_->maintain
 
 void Presence::on_model_processes(std::function<void(int)> changed) {
   const std::lock_guard lock(state_->mutex);
-  changed(state_->model_processes);
+  if (changed) changed(state_->model_processes);
   state_->model_processes_changed = std::move(changed);
 }
 
@@ -88,10 +95,7 @@ void Presence::leave() {
     const std::lock_guard lock(state_->reporting);
     if (state_->stopped.exchange(true)) return;
   }
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->model_processes_changed = {};
-  }
+  on_model_processes({});
   auto left = std::make_shared<std::promise<void>>();
   auto done = left->get_future();
   storage::Processes(state_->store).leave(state_->own.id, [left](const base::Result<bool>&) {

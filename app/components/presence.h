@@ -14,6 +14,10 @@
 
 namespace millrace::app {
 
+// Registers a name by `take`. While that fails with kInvalidState, since a process with this name has
+// reported, it is repeated until the last report of a dead process would be too old. Blocks.
+base::Status take_name(const std::string& name, const std::function<base::Status()>& take);
+
 // Reports this process to the others of a store that several hosts share, every two seconds
 // (storage::Processes). Without store.url there is none: one process per host does what lock files grant.
 class Presence {
@@ -38,8 +42,8 @@ class Presence {
   bool maintains() const;
   // Processes that serve the API, which share its limits; at least 1. Any thread.
   int api_processes() const { return state_->api_processes; }
-  // `changed` gets the number of processes that call models, now and after each change, until `leave`. On the
-  // completion thread; it must not block.
+  // `changed` gets the number of processes that call models, now and after each change, until it is replaced;
+  // empty: nobody gets it. On the completion thread; it must not block.
   void on_model_processes(std::function<void(int)> changed);
   // Removes the rows of this process. Blocks. Idempotent.
   void leave();

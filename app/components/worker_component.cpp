@@ -159,12 +159,13 @@ base::Result<std::unique_ptr<WorkerComponent>> WorkerComponent::open(const Setti
   if (!made) return made.error();
   parts->worker = *std::move(made);
   if (parts->dependencies.presence) {
-    const base::Status added = storage::Processes(parts->dependencies.worker.store)
-                                   .add_worker({.worker = parts->worker->name(),
-                                                .incarnation = parts->worker->incarnation(),
-                                                .host = settings.host_name,
-                                                .version = MILLRACE_VERSION,
-                                                .slots = {}});
+    storage::Processes processes(parts->dependencies.worker.store);
+    const storage::WorkerReport own{.worker = parts->worker->name(),
+                                    .incarnation = parts->worker->incarnation(),
+                                    .host = settings.host_name,
+                                    .version = MILLRACE_VERSION,
+                                    .slots = {}};
+    const base::Status added = take_name(own.worker, [&] { return processes.add_worker(own); });
     if (!added) return added.error();
   }
   std::unique_ptr<WorkerComponent> component(new WorkerComponent(std::move(parts)));

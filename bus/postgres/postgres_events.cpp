@@ -22,6 +22,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kReceiveMax{1'000};
+constexpr std::string_view kQueued = "queued ";  // before the name of a kind, on a line of its own
 constexpr const char* kNotConnected = "not connected yet";
 
 }  // namespace
@@ -34,7 +35,8 @@ struct PostgresEvents::Impl {
   void set_problem(const std::string& why);
   std::string take_text();
   void exchange();
-  void receive(const storage::PostgresNotices::Notice& notice, std::set<schemas::Kind>& queued);
+  milliseconds wait() const;
+  void receive(const storage::PostgresNotices::Notice& notice, std::set<schemas::Kind>& queued_elsewhere);
 
   const Options options;
   std::vector<OnHint> subscribers;  // these two are not changed after `start`
@@ -44,6 +46,7 @@ struct PostgresEvents::Impl {
   mutable std::mutex mutex;  // guards all below
   std::condition_variable changed;
   std::deque<schemas::JobChange> queue;
+  std::set<schemas::Kind> queued;
   std::size_t lost = 0;
   bool is_running = false;
   std::string problem = kNotConnected;
@@ -64,6 +67,14 @@ void PostgresEvents::publish(schemas::JobChange hint) {
     }
     impl_->queue.push_back(std::move(hint));
     if (impl_->queue.size() > 1) return;
+  }
+  impl_->notices.wake();
+}
+
+void PostgresEvents::publish_queued(schemas::Kind kind) {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (!impl_->is_running || !impl_->queued.insert(kind).second) return;
   }
   impl_->notices.wake();
 }
@@ -113,7 +124,8 @@ void PostgresEvents::Impl::run() {
 bool PostgresEvents::Impl::is_over() {
   const std::lock_guard lock(mutex);
   if (is_running) return false;
-  return !problem.empty() || steady_clock::now() >= end || (queue.empty() && !notices.is_sending());
+  return !problem.empty() || steady_clock::now() >= end ||
+         (queue.empty() && queued.empty() && !notices.is_sending());
 }
 
 void PostgresEvents::Impl::set_problem(const std::string& why) {
@@ -124,10 +136,12 @@ void PostgresEvents::Impl::set_problem(const std::string& why) {
   problem = why;
 }
 
-// As many of the hints that wait as fit into one text, each on a line.
+// The kinds with new jobs, and as many of the hints that wait as fit into one text, each on a line.
 std::string PostgresEvents::Impl::take_text() {
   const std::lock_guard lock(mutex);
   std::string text;
+  for (const schemas::Kind kind : std::exchange(queued, {}))
+    text.append(text.empty() ? "" : "\n").append(kQueued).append(schemas::name(kind));
   for (; !queue.empty(); queue.pop_front()) {
     const auto line = schemas::encode(queue.front());
     if (!line) {
@@ -145,25 +159,36 @@ void PostgresEvents::Impl::exchange() {
   if (!notices.is_sending()) {
     if (const std::string text = take_text(); !text.empty()) notices.send(text);
   }
-  std::set<schemas::Kind> queued;
-  for (const auto& notice : notices.receive(kReceiveMax)) receive(notice, queued);
+  std::set<schemas::Kind> queued_elsewhere;
+  for (const auto& notice : notices.receive(wait())) receive(notice, queued_elsewhere);
   if (!on_queued) return;
-  for (const schemas::Kind kind : queued) on_queued(kind);
+  for (const schemas::Kind kind : queued_elsewhere) on_queued(kind);
+}
+
+milliseconds PostgresEvents::Impl::wait() const {
+  const std::lock_guard lock(mutex);
+  if (is_running) return kReceiveMax;
+  const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
+  return std::clamp(left, milliseconds(0), kReceiveMax);
 }
 
 void PostgresEvents::Impl::receive(const storage::PostgresNotices::Notice& notice,
-                                   std::set<schemas::Kind>& queued) {
+                                   std::set<schemas::Kind>& queued_elsewhere) {
   std::string_view rest = notice.text;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.starts_with(kQueued)) {
+      const auto kind = schemas::kind_named(line.substr(kQueued.size()));
+      if (kind && !notice.is_own) queued_elsewhere.insert(*kind);
+      continue;
+    }
     const auto hint = schemas::decode_hint(line);
     if (!hint) {
       base::log_warn("hint_skipped", {{"reason", schemas::name(hint.error())}});
       continue;
     }
     for (const OnHint& subscriber : subscribers) subscriber(*hint);
-    if (hint->status == schemas::JobStatus::kQueued && !notice.is_own) queued.insert(hint->job.kind);
   }
 }
 

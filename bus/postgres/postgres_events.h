@@ -24,6 +24,7 @@ class PostgresEvents final : public Events {
   ~PostgresEvents() override;  // stop(0)
 
   void publish(schemas::JobChange hint) override;
+  void publish_queued(schemas::Kind kind) override;
   void subscribe(OnHint on_hint) override;
   void on_queued_elsewhere(OnQueued on_queued) override;
   base::Status start() override;  // succeeds even if the server is down

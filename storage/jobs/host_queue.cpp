@@ -16,6 +16,17 @@ std::optional<T> first_of_two(std::optional<T> one, std::optional<T> other) {
   return one;
 }
 
+// The first tenant after `name` with a job for `host`.
+std::optional<std::string> tenant_of(Db& db, schemas::Kind kind, const std::string& host,
+                                     const std::string& name) {
+  auto s = db.prepare(R"(
+      SELECT tenant FROM jobs INDEXED BY jobs_of_hosts
+      WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND host = ?2 AND tenant > ?3
+      ORDER BY tenant LIMIT 1)"_sql);
+  if (!s.bind(kind, host, name).step()) return std::nullopt;
+  return s.text(0);
+}
+
 }  // namespace
 
 HostQueueCursor::HostQueueCursor(Db& db, schemas::Kind kind, std::string host)
@@ -39,16 +50,11 @@ std::optional<QueuedJob> HostQueueCursor::next(Serve serve) {
 }
 
 std::optional<std::string> HostQueueCursor::tenant_after(const std::string& name) {
-  return first_of_two(tenant_of(host_, name), tenant_of(kAnyHost, name));
+  return first_of_two(tenant_of(db_, kind_, host_, name), tenant_of(db_, kind_, kAnyHost, name));
 }
 
-std::optional<std::string> HostQueueCursor::tenant_of(const std::string& host, const std::string& name) {
-  auto s = db_.prepare(R"(
-      SELECT tenant FROM jobs INDEXED BY jobs_of_hosts
-      WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND host = ?2 AND tenant > ?3
-      ORDER BY tenant LIMIT 1)"_sql);
-  if (!s.bind(kind_, host, name).step()) return std::nullopt;
-  return s.text(0);
+bool HostQueueCursor::has_jobs(Db& db, schemas::Kind kind, const std::string& host) {
+  return tenant_of(db, kind, host, "") || tenant_of(db, kind, kAnyHost, "");
 }
 
 std::optional<HostQueueCursor::Head> HostQueueCursor::head_of(const std::string& host,

@@ -17,6 +17,8 @@ namespace millrace::storage {
 class HostQueueCursor {
  public:
   HostQueueCursor(Db& db, schemas::Kind kind, std::string host);
+  // Reads. True: this host may run a job of the kind now.
+  static bool has_jobs(Db& db, schemas::Kind kind, const std::string& host);
   HostQueueCursor(const HostQueueCursor&) = delete;
   HostQueueCursor& operator=(const HostQueueCursor&) = delete;
   std::optional<QueuedJob> next(Serve serve = Serve::kAll);
@@ -27,7 +29,6 @@ class HostQueueCursor {
  private:
   using Head = std::pair<std::int64_t, base::Uuid>;  // -priority, id
   std::optional<std::string> tenant_after(const std::string& name);
-  std::optional<std::string> tenant_of(const std::string& host, const std::string& name);
   std::optional<Head> head_of(const std::string& host, const std::string& tenant);
 
   Db& db_;

@@ -87,9 +87,15 @@ ClaimedJob claimed_job(const Tx& tx, const JobRow& row, const std::optional<JobR
   claimed.deadline = base::wall_from(row.steady_deadline()) + tx.jumped;
   const std::int64_t run_at = row.deadline - std::chrono::milliseconds(schemas::kDefaultJobDeadline).count();
   claimed.queued_at = base::wall_from(std::max(row.created_at, run_at) - row.jumped_ms) + tx.jumped;
-  claimed.claimed_at = tx.boot;
+  claimed.claimed_at = tx.host_boot;
   claimed.has_budget = has_reservation(db, row);
   return claimed;
+}
+
+// Jobs of the kind run on the host of their machine.
+bool is_by_host(const Store::Options& options, schemas::Kind kind) {
+  const KindRules rules = kind_rules(kind);
+  return !options.host.empty() && (rules.runs_on_machine || rules.internal);
 }
 
 class Claim {
@@ -101,7 +107,7 @@ class Claim {
     if (is_paused(tx_.db, request_.kind)) return {};
     if (request_.lanes && kind_rules(request_.kind).has_lanes) {
       take_from(LaneScheduler(tx_.db, request_.kind, *request_.lanes));
-    } else if (is_by_host()) {
+    } else if (is_by_host(options_, request_.kind)) {
       take_from(HostQueueCursor(tx_.db, request_.kind, options_.host));
     } else {
       take_from(fair_cursor());
@@ -110,11 +116,6 @@ class Claim {
   }
 
  private:
-  bool is_by_host() const {
-    const KindRules rules = kind_rules(request_.kind);
-    return !options_.host.empty() && (rules.runs_on_machine || rules.internal);
-  }
-
   FairQueueCursor fair_cursor() {
     if (!tx_.db.has_round_trips()) return FairQueueCursor(tx_.db, request_.kind, CursorUse::kClaim);
     auto& positions = tx_.db.kept<QueuePositions>();
@@ -208,6 +209,10 @@ void JobClaims::retry_parked_claims() {
 base::Result<bool> has_ready_jobs(Store& store, schemas::Kind kind) {
   bool has = false;
   auto status = store.readers().read([&](Db& db) {
+    if (is_by_host(store.options(), kind)) {
+      has = HostQueueCursor::has_jobs(db, kind, store.options().host) && !is_paused(db, kind);
+      return;
+    }
     auto s = db.prepare(R"(
         SELECT 1 FROM jobs INDEXED BY jobs_ready
         WHERE status = {queued} AND run_at = 0 AND kind = ?1

@@ -65,7 +65,7 @@ struct ClaimedJob {
   bool children_done = false;  // a parent whose children have all ended: the next step is the merge
   base::WallTime queued_at{};  // since when it waits: its creation, or its run_at
   base::WallTime deadline{};
-  base::BootTime claimed_at{};     // start of the lease
+  base::BootTime claimed_at{};     // start of the lease, by the boot clock of this host
   bool has_budget = false;         // its calls are paid from a reservation (JobOutcomes::call)
   ClaimLanes::PermitPtr permit{};  // its permit, if claims are limited by lanes
 };
@@ -136,8 +136,8 @@ class JobClaims {
   Store& store_;
 };
 
-// A cheap check on a reader connection, made before a token causes a write (rule 10). False: no job of the
-// kind is ready, or the kind is paused.
+// A cheap check on a reader connection, made before a token or a hint causes a write (rule 10). False: no job
+// of the kind is ready for this host, or the kind is paused.
 base::Result<bool> has_ready_jobs(Store& store, schemas::Kind kind);
 
 }  // namespace millrace::storage

@@ -22,7 +22,8 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kConnectStepMax{2};
 // A sender waits neither for the disk nor for a standby: a text that a crash loses is of no use afterwards.
 constexpr const char* kListenerSetUp =
-    "SET synchronous_commit = off; SET client_encoding = 'UTF8'; SET client_min_messages = error;"
+    "SET synchronous_commit = off; SET statement_timeout = '5s'; SET client_encoding = 'UTF8'; SET "
+    "client_min_messages = error;"
     "SET tcp_keepalives_idle = '2s'; SET tcp_keepalives_interval = '1s'; SET tcp_user_timeout = '3s'";
 // Each schema has a channel: databases are shared by schemas, but not by stores.
 constexpr const char* kChannel =

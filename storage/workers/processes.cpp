@@ -30,6 +30,9 @@ bool is_name_taken(const Tx& tx, const Process& own) {
 }
 
 void write_process(const Tx& tx, const Process& own) {
+  tx.db.prepare("DELETE FROM processes WHERE host = ?1 AND id <> ?2 AND seen_boot <= ?3")
+      .bind(own.host, own.id, alive_since(tx))
+      .run();
   tx.db
       .prepare(R"(
           INSERT INTO processes (id, host, data_dir, version, serves_api, calls_models, runs_machines,
@@ -129,7 +132,8 @@ base::Result<bool> leave_in(Tx& tx, const base::Uuid& id) {
                   WHERE own.id = ?1))"_sql)
       .bind(id, kMaintenance, alive_since(tx))
       .run();
-  tx.db.prepare("DELETE FROM processes WHERE id = ?1").bind(id).run();
+  tx.db.prepare("DELETE FROM processes WHERE id = ?1 AND runs_machines = 0").bind(id).run();
+  tx.db.prepare("UPDATE processes SET seen_boot = ?2 WHERE id = ?1").bind(id, alive_since(tx)).run();
   return true;
 }
 

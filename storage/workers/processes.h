@@ -54,7 +54,8 @@ class Processes {
   // rows of processes that have been silent for a day. kInvalidState: a living process with another data
   // directory has the same host name.
   void report(Process own, Callback<Installation> done);
-  // The process ends: removes its row, and the lease of its host if it was the last one there.
+  // The process ends: removes its row, and the lease of its host if it was the last one there. The row of one
+  // that ran machines stays as that of a dead process: its host may return and still has their disks.
   void leave(base::Uuid id, Callback<bool> done);
   // Machines with a disk, of a store that had one host before, get this host, if `has_disk` says that their
   // disk is here. Blocks.

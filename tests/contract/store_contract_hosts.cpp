@@ -179,6 +179,31 @@ TEST_P(Hosts, AMachineWithoutAHostGoesToTheFirstThatRunsMachines) {
   EXPECT_EQ(s.claim_executions().size(), 1u);
 }
 
+TEST_P(Hosts, AMachineThatIsToBeDestroyedWaitsADayForItsHost) {
+  const Process gone = process("beta", true), here = process("alpha", true);
+  ASSERT_TRUE(report(gone));
+  ASSERT_TRUE(report(here));
+  const base::Uuid machine = create_on("beta");
+  ASSERT_TRUE(s.submit_command(machine, MachineCommand::kDestroy));
+  leave(gone);
+  s.clock.advance(std::chrono::hours(23));
+  ASSERT_TRUE(report(here));
+  EXPECT_EQ(host_of(machine), "beta") << "it was stopped, perhaps for an upgrade";
+  s.clock.advance(std::chrono::hours(2));
+  ASSERT_TRUE(report(here));
+  ASSERT_TRUE(report(here));
+  EXPECT_EQ(host_of(machine), "alpha");
+}
+
+TEST_P(Hosts, ARestartedProcessReplacesTheRowOfItsPredecessor) {
+  for (int start = 0; start < 3; ++start) {
+    const Process own = process("alpha", true);
+    ASSERT_TRUE(report(own));
+    leave(own);
+  }
+  EXPECT_EQ(processes.list().value().size(), 1u);
+}
+
 TEST_P(Hosts, MachinesOfAStoreThatHadOneHostGoWhereTheirDiskIs) {
   const base::Uuid with_disk = create_on({}), elsewhere = create_on({}), without_disk = create_on({});
   auto remote = s.new_machine();

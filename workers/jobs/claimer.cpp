@@ -77,7 +77,7 @@ void Claimer::schedule_next_poll() {
 
 // Parked claims are notified by the store.
 void Claimer::retry_poll(schemas::Kind kind) {
-  if (!open_ || closed_ || !kind_states_.contains(kind)) return;
+  if (!open_ || closed_) return;
   schedule_claim(kind, true);
   const KindState& state = kind_states_.at(kind);
   if (!dispatch_.durable() && state.reserved + state.reserved_in_claims > 0) claims_.retry_parked_claims();
@@ -92,19 +92,43 @@ void Claimer::on_token(const bus::Token& token, PendingToken acknowledge) {
   check_before_claim(kind, std::move(acknowledge));
 }
 
+// Calls `then` on the loop: true if jobs of the kind are ready, or if that cannot be read. False: the pool is
+// full, and `then` is not called.
+template <class F>
+bool Claimer::check_ready(schemas::Kind kind, F then) {
+  return worker_context_.pool.post(
+      base::Pool::Queue::kQuick,
+      [weak_loop = worker_context_.weak_loop, &store = worker_context_.store, kind, then = std::move(then)] {
+        const auto ready = guarded("token", [&] { return storage::has_ready_jobs(store, kind); });
+        weak_loop.post([then, ready = !ready || *ready] { then(ready); });
+      });
+}
+
 void Claimer::check_before_claim(schemas::Kind kind, PendingToken pending_token) {
   auto shared = std::make_shared<PendingToken>(std::move(pending_token));
-  const bool posted = worker_context_.pool.post(
-      base::Pool::Queue::kQuick,
-      [this, weak_loop = worker_context_.weak_loop, &store = worker_context_.store, kind, shared] {
-        const auto ready = guarded("token", [&] { return storage::has_ready_jobs(store, kind); });
-        weak_loop.post([this, kind, shared, ready = !ready || *ready] {
-          if (ready) return add_pending(kind, std::move(*shared));
-          (*shared)();
-          report_capacity(kind);
-        });
-      });
+  const bool posted = check_ready(kind, [this, kind, shared](bool ready) {
+    if (ready) return add_pending(kind, std::move(*shared));
+    (*shared)();
+    report_capacity(kind);
+  });
   if (!posted) add_pending(kind, std::move(*shared));
+}
+
+// Hints that arrive during a look cause one more.
+void Claimer::look(schemas::Kind kind) {
+  const auto found = kind_states_.find(kind);
+  if (!open_ || closed_ || found == kind_states_.end()) return;
+  KindState& state = found->second;
+  if (state.looking) {
+    state.look_again = true;
+    return;
+  }
+  state.looking = check_ready(kind, [this, kind](bool ready) {
+    KindState& looked = kind_states_.at(kind);
+    looked.looking = false;
+    if (ready) retry_poll(kind);
+    if (std::exchange(looked.look_again, false)) look(kind);
+  });
 }
 
 void Claimer::add_pending(schemas::Kind kind, PendingToken pending_token) {

@@ -47,8 +47,8 @@ class Claimer {
   // Adds a kind after `subscribe`.
   void add(schemas::Kind kind, Bounds bounds);
   void open();
-  // Polls the store for jobs of the kind, as free slots allow; parked claims are tried again.
-  void retry_poll(schemas::Kind kind);
+  // Another process has queued jobs of the kind: polls the store if some are ready, and if a slot is free.
+  void look(schemas::Kind kind);
   void release_slot(schemas::Kind kind);
   // Stops claiming. Calls `on_idle` when no claim is in progress.
   void close(std::function<void()> on_idle);
@@ -67,6 +67,8 @@ class Claimer {
     int reserved = 0, reserved_in_claims = 0;  // requested by claims in progress
     bool poll = false;                         // poll the store even without tokens
     bool scheduled = false;                    // a claim has been posted to the loop
+    bool looking = false;                      // `look` reads the store
+    bool look_again = false;
     std::deque<PendingToken> pending;
     int free() const { return std::max(0, bounds.slots - used - reserved); }
     int free_reserved_slots() const {
@@ -84,12 +86,15 @@ class Claimer {
   void subscribe(schemas::Kind kind);
   void on_token(const bus::Token& token, PendingToken acknowledge);
   void check_before_claim(schemas::Kind kind, PendingToken pending);
+  template <class F>
+  bool check_ready(schemas::Kind kind, F then);
   void add_pending(schemas::Kind kind, PendingToken pending);
   void schedule_claim(schemas::Kind kind, bool poll);
   void claim_for_free_slots(schemas::Kind kind);
   void claim(schemas::Kind kind, ClaimInProgress claim);
   void claimed(schemas::Kind kind, const ClaimInProgress& claim,
                base::Result<std::vector<storage::ClaimedJob>> jobs);
+  void retry_poll(schemas::Kind kind);
   void report_capacity(schemas::Kind kind);
   void schedule_next_poll();
   void withdraw();
