@@ -37,8 +37,7 @@ std::optional<JobStatus> status_named(std::string_view name) {
 base::Result<std::string> written(const Json& envelope) {
   std::string text = envelope.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > kEnvelopeBytesMax) {
-    return base::error(base::Code::kTooLarge, "a Kafka message is above " +
-                                                  std::to_string(kEnvelopeBytesMax) +
+    return base::error(base::Code::kTooLarge, "a message is above " + std::to_string(kEnvelopeBytesMax) +
                                                   " bytes: the tenant's name is too long");
   }
   return text;

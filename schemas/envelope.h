@@ -9,9 +9,10 @@
 #include "platform/base/result.h"
 #include "schemas/jobs/job.h"
 
-// The messages in Kafka: JSON objects with a version, `{"v":1, …}`. A reader ignores unknown fields and skips
-// an envelope of an unknown version (EnvelopeFault::kUnknownVersion). Nothing is lost, because the store has
-// the same data, so old and new processes can run side by side (docs/design/delivery.md §4).
+// The messages in Kafka and in NOTIFY: JSON objects with a version, `{"v":1, …}`. A reader ignores unknown
+// fields and skips an envelope of an unknown version (EnvelopeFault::kUnknownVersion). Nothing is lost,
+// because the store has the same data, so old and new processes can run side by side (docs/design/delivery.md
+// §4).
 namespace millrace::schemas {
 
 inline constexpr int kEnvelopeVersion = 1;

@@ -68,9 +68,9 @@ class Worker {
   // stopped without waiting for a heartbeat. Thread-safe; may outlive the worker and does nothing then.
   std::function<void(const schemas::JobId&)> on_cancel_request() const;
 
-  // Returns a function to call when another process has queued jobs of a kind, which no token tells this one.
-  // A worker with free slots looks for them at once. Thread-safe; may outlive the worker and does nothing
-  // then.
+  // Returns a function to call when another process has queued jobs of a kind, for which this one gets no
+  // token. A worker with free slots looks for them at once. Thread-safe; may outlive the worker and does
+  // nothing then.
   std::function<void(schemas::Kind)> on_queued_elsewhere() const;
 
   const std::string& name() const;

@@ -33,8 +33,8 @@ namespace millrace::app {
 namespace {
 
 constexpr std::chrono::seconds kHandOverMax{10};  // the last part of a drain
-// Maintenance looks this often for what another process has scheduled, since no bus announces it: any process
-// may have peers.
+// Maintenance looks this often for what another process has scheduled, since perhaps no bus announces it: any
+// process may have peers.
 constexpr std::chrono::seconds kIdleWithoutBus{1};
 
 // For the operator; tenants only see that a limit was reached.

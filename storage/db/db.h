@@ -188,7 +188,7 @@ class Db {
   }
 
   // Whether each statement waits for a server. Then rows should be read ahead, and written one by one: the
-  // engine joins the writes that nobody asks about.
+  // engine joins the writes whose result is not needed.
   virtual bool has_round_trips() const { return false; }
   // The transaction will probably run this read of at most one row, with this key as its only value. An
   // engine with round trips does such reads together.

@@ -279,13 +279,13 @@ std::string PostgresDb::writer_literal() const { return "'\\x" + base::hex(write
 // shows as committed need not be on its standby yet.
 bool PostgresDb::was_committed() {
   base::log_warn("store_commit_in_doubt", {{"advice", "waiting for PostgreSQL"}});
-  const std::string ask = "SELECT group_seq FROM writers WHERE writer = " + writer_literal();
+  const std::string read = "SELECT group_seq FROM writers WHERE writer = " + writer_literal();
   const std::string again = "UPDATE writers SET at = now() WHERE writer = " + writer_literal();
   while (true) {
     try {
       connect();
       run(kBeginWrite);  // the old session has ended when the lock is free
-      const PostgresResult row = run(ask.c_str());
+      const PostgresResult row = run(read.c_str());
       const bool is_committed = row.rows() == 1 && text_number(row.bytes(0, 0).data()) == group_;
       const int notices = notices_;
       if (is_committed) run(again.c_str());

@@ -29,10 +29,11 @@ std::string postgres_text(std::string_view text);
 // prepared at its first run on a connection. Text is stored as postgres_text. After a lost connection, the
 // next begin_write or begin_read connects again. Transactions are READ COMMITTED. A writing one holds an
 // advisory lock of the schema from its beginning to its end, so that all writers of a store write in turn, as
-// on SQLite. A statement costs a round trip, so a writing transaction queues the writes that nobody asks
-// about (WriteQueue) and sends them together, at the latest before a read that may depend on them and before
-// its end; an error of a queued write fails the transaction there. It remembers what its reads by key found
-// (ReadCache). A read ends soon after its end even if the server does not answer; a write waits.
+// on SQLite. A statement costs a round trip, so a writing transaction queues the writes whose result is not
+// needed (WriteQueue) and sends them together, at the latest before a read that may depend on them and before
+// its end; an error of a queued write fails the transaction there. It remembers what its
+// reads by key found (ReadCache). A read ends soon after its end even if the server does not answer; a write
+// waits.
 class PostgresDb final : public Db {
  public:
   // Gets the server's clock at the beginning of each writing transaction, when its lock is held.
@@ -92,11 +93,11 @@ class PostgresDb final : public Db {
   void remember(const Text& text, const Values& values, const KeyedRows& rows);
   PostgresResult run_now(const Text& text, const Values& values);
 
-  // Sends the queued writes, if `flush`, then the reads that are wanted, then `text`, if there is one.
+  // Sends the queued writes, if `flush`, then the pending reads, then `text`, if there is one.
   PostgresResult exchange(bool flush, const Text& text, const Values& values);
   PostgresResult run_one(const Text& text, const Values& values);
   void send(PostgresPipeline& pipeline, const WriteQueue::Batch& batch);
-  void send(PostgresPipeline& pipeline, const ReadCache::Wanted& wanted);
+  void send(PostgresPipeline& pipeline, const ReadCache::Pending& pending);
   // Names of prepared statements. `prepare(name, sql, types)` is called for one that is not prepared yet.
   template <class Prepare>
   std::string prepared_one(PostgresText& text, const Values& values, Prepare prepare);

@@ -65,11 +65,12 @@ const PostgresDb::Text& PostgresDb::text_at(Sql sql) {
 }
 
 void PostgresDb::prefetch(Sql read, const BlobView& key) {
-  if (is_writing_) cache_.want(text_at(read), key.bytes, kBytea);
+  if (is_writing_) cache_.prefetch(text_at(read), key.bytes, kBytea);
 }
 
 void PostgresDb::prefetch(Sql read, std::int64_t key) {
-  if (is_writing_) cache_.want(text_at(read), big_endian_bytes(static_cast<std::uint64_t>(key), 8), kInt8);
+  if (is_writing_)
+    cache_.prefetch(text_at(read), big_endian_bytes(static_cast<std::uint64_t>(key), 8), kInt8);
 }
 
 std::optional<std::int64_t> PostgresDb::next_result_id() {
@@ -103,7 +104,7 @@ void PostgresDb::expect_one_change(std::size_t queued, std::string_view move) {
 std::optional<KeyedRows> PostgresDb::remembered(const Text& text, const Values& values) {
   const std::string& key = values[0].bytes;
   if (auto known = cache_.find(text, key, rest_of(values))) return known;
-  if (values.size() > 1 || !cache_.wants(text, key)) return std::nullopt;
+  if (values.size() > 1 || !cache_.is_pending(text, key)) return std::nullopt;
   exchange(false, nullptr, {});
   return cache_.find(text, key);
 }
@@ -127,20 +128,20 @@ PostgresResult PostgresDb::run_now(const Text& text, const Values& values) {
 }
 
 PostgresResult PostgresDb::exchange(bool flush, const Text& text, const Values& values) {
-  std::vector<ReadCache::Wanted> wanted = cache_.take_wanted();
-  flush = flush || std::ranges::any_of(wanted, [&](const ReadCache::Wanted& each) {
+  std::vector<ReadCache::Pending> pending = cache_.take_pending();
+  flush = flush || std::ranges::any_of(pending, [&](const ReadCache::Pending& each) {
             return std::ranges::any_of(each.set, [&](const std::string& key) {
               return queue_.changes_rows_of(each.read->form, key);
             });
           });
   const std::vector<WriteQueue::Batch> batches = flush ? queue_.take_all() : std::vector<WriteQueue::Batch>();
-  if (batches.empty() && wanted.empty()) return text ? run_one(text, values) : PostgresResult();
+  if (batches.empty() && pending.empty()) return text ? run_one(text, values) : PostgresResult();
   has_unknown_statements_ = true;
   PostgresResult answer;
   noting_loss([&] {
     PostgresPipeline pipeline(connection_);
     for (const WriteQueue::Batch& each : batches) send(pipeline, each);
-    for (const ReadCache::Wanted& each : wanted) send(pipeline, each);
+    for (const ReadCache::Pending& each : pending) send(pipeline, each);
     if (text) {
       const std::string name =
           prepared_one(*text, values, [&](const auto&... what) { pipeline.prepare(what...); });
@@ -234,17 +235,17 @@ void PostgresDb::send(PostgresPipeline& pipeline, const WriteQueue::Batch& batch
   pipeline.run(known->name, arrays, answer);
 }
 
-void PostgresDb::send(PostgresPipeline& pipeline, const ReadCache::Wanted& wanted) {
-  PostgresText& text = *wanted.read;
+void PostgresDb::send(PostgresPipeline& pipeline, const ReadCache::Pending& pending) {
+  PostgresText& text = *pending.read;
   renew(text);
-  const unsigned type = array_type(wanted.keys.type());
+  const unsigned type = array_type(pending.keys.type());
   if (text.many_keys.empty()) {
     text.many_keys = new_name();
     pipeline.prepare(text.many_keys, many_keys_sql(text.sql, text.form), std::vector<unsigned>{type});
   }
-  const Values keys = {{.type = type, .bytes = wanted.keys.binary()}};
+  const Values keys = {{.type = type, .bytes = pending.keys.binary()}};
   pipeline.run(text.many_keys, keys,
-               [this, &wanted](PostgresResult found) { cache_.put_all(wanted, std::move(found)); });
+               [this, &pending](PostgresResult found) { cache_.put_all(pending, std::move(found)); });
 }
 
 }  // namespace millrace::storage

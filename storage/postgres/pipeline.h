@@ -30,7 +30,7 @@ class PostgresPipeline {
   bool is_complete_ = true;  // everything could be sent
 };
 
-// What libpq wants for the values of a statement. Points into them.
+// What libpq needs for the values of a statement. Points into them.
 struct PostgresParameters {
   explicit PostgresParameters(std::span<const PostgresValue> values);
   std::vector<const char*> bytes;

@@ -32,27 +32,27 @@ void ReadCache::drop(const StatementForm& write, const std::string& key) {
 
 void ReadCache::clear() {
   reads_.clear();
-  wanted_.clear();
+  pending_.clear();
 }
 
-void ReadCache::want(const Text& read, std::string_view key, unsigned type) {
+void ReadCache::prefetch(const Text& read, std::string_view key, unsigned type) {
   std::string bytes(key);
   if (find(read, bytes)) return;
-  auto wanted = std::ranges::find(wanted_, read, &Wanted::read);
-  if (wanted == wanted_.end()) wanted = wanted_.insert(wanted_.end(), {.read = read});
-  if (wanted->set.insert(bytes).second) wanted->keys.add({.type = type, .bytes = std::move(bytes)});
+  auto pending = std::ranges::find(pending_, read, &Pending::read);
+  if (pending == pending_.end()) pending = pending_.insert(pending_.end(), {.read = read});
+  if (pending->set.insert(bytes).second) pending->keys.add({.type = type, .bytes = std::move(bytes)});
 }
 
-bool ReadCache::wants(const Text& read, const std::string& key) const {
-  const auto wanted = std::ranges::find(wanted_, read, &Wanted::read);
-  return wanted != wanted_.end() && wanted->set.contains(key);
+bool ReadCache::is_pending(const Text& read, const std::string& key) const {
+  const auto pending = std::ranges::find(pending_, read, &Pending::read);
+  return pending != pending_.end() && pending->set.contains(key);
 }
 
-void ReadCache::put_all(const Wanted& wanted, PostgresResult found) {
+void ReadCache::put_all(const Pending& pending, PostgresResult found) {
   const auto result = std::make_shared<const PostgresResult>(std::move(found));
-  for (const std::string& key : wanted.set) put(wanted.read, key, {result, 0, 0});
+  for (const std::string& key : pending.set) put(pending.read, key, {result, 0, 0});
   for (int row = 0; row < result->rows(); ++row)
-    put(wanted.read, std::string(result->bytes(row, result->columns() - 1)), {result, row, 1});
+    put(pending.read, std::string(result->bytes(row, result->columns() - 1)), {result, row, 1});
 }
 
 }  // namespace millrace::storage

@@ -35,16 +35,16 @@ class ReadCache {
   void clear();
 
   // Reads of one row per key that the transaction will need.
-  void want(const Text& read, std::string_view key, unsigned type);
-  bool wants(const Text& read, const std::string& key) const;
-  struct Wanted {
+  void prefetch(const Text& read, std::string_view key, unsigned type);
+  bool is_pending(const Text& read, const std::string& key) const;
+  struct Pending {
     Text read;
     PostgresArray keys{};
     Keys set{};
   };
-  std::vector<Wanted> take_wanted() { return std::exchange(wanted_, {}); }
+  std::vector<Pending> take_pending() { return std::exchange(pending_, {}); }
   // `found` has the key as its last column.
-  void put_all(const Wanted& wanted, PostgresResult found);
+  void put_all(const Pending& pending, PostgresResult found);
 
  private:
   struct Reads {
@@ -52,7 +52,7 @@ class ReadCache {
     std::unordered_map<std::string, std::map<std::string, KeyedRows>> rows;  // by key and rest
   };
   std::vector<Reads> reads_;
-  std::vector<Wanted> wanted_;
+  std::vector<Pending> pending_;
 };
 
 }  // namespace millrace::storage

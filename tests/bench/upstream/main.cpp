@@ -27,7 +27,8 @@ int main(int count, char** words) {
   auto listening = bench::listen_loopback();
   if (!listening) return fail(listening.error().message);
   std::cout << "millrace ready http://127.0.0.1:" << listening->port << std::endl;
-  bench::UpstreamServer server(std::move(*listening), {static_cast<std::uint64_t>(*frames), *rate,
-                                  std::chrono::milliseconds(static_cast<std::int64_t>(*delay))});
+  bench::UpstreamServer server(std::move(*listening),
+                               {static_cast<std::uint64_t>(*frames), *rate,
+                                std::chrono::milliseconds(static_cast<std::int64_t>(*delay))});
   return fail(server.serve().message);
 }

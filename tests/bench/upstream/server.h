@@ -21,8 +21,8 @@ struct Manner {
   std::chrono::milliseconds delay{0};
 };
 
-// A chat upstream that answers immediately, or after a fixed time. It uses one thread and one epoll, and writes each frame
-// separately. It closes the connection of a client whose socket buffer is full.
+// A chat upstream that answers immediately, or after a fixed time. It uses one thread and one epoll, and
+// writes each frame separately. It closes the connection of a client whose socket buffer is full.
 class UpstreamServer {
  public:
   UpstreamServer(Listening listening, Manner manner) : listening_(std::move(listening)), manner_(manner) {}
