@@ -77,8 +77,8 @@ base::Error file_error(int error_number, std::string_view what) {
 base::Error damaged_blob(const BlobRef& ref, const std::string& what) {
   base::log_error("store_blob_damaged", {{"blob", ref.path}, {"bytes", ref.bytes}, {"what", what}});
   return base::error(base::Code::kStoredDamaged,
-                     "A stored file that this request needs is damaged on the gateway's disk. The gateway's "
-                     "log names the file");
+                     "A stored file that this request needs is missing or damaged on the gateway's disk. The "
+                     "gateway's log names the file");
 }
 
 base::Result<std::string> read_blob(const OpenFile& file, std::int64_t bytes) {

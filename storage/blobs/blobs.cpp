@@ -33,8 +33,7 @@ class FileBlobs final : public Blobs {
 
   base::Result<OpenFile> open(const BlobRef& ref) const override {
     OpenFile file(::open(full(ref.path).c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.fd() < 0 && errno == ENOENT)
-      return base::error(base::Code::kNotFound, "the stored file no longer exists");
+    if (file.fd() < 0 && errno == ENOENT) return damaged_blob(ref, "it is missing");
     struct stat about {};
     if (file.fd() < 0 || ::fstat(file.fd(), &about) != 0) return file_error(errno, "open a blob");
     if (about.st_size != ref.bytes)

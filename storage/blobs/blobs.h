@@ -77,8 +77,8 @@ class Blobs {
   // For data that accepted work must write to finish; it may use the space that the minimum keeps free
   // (docs/design/delivery.md §11). kOverloaded: the disk is full.
   virtual base::Result<std::unique_ptr<BlobWriter>> begin_reserved(std::int64_t expected_bytes) = 0;
-  // kStoredDamaged, and a log line that names the blob, if its length differs from `ref`; `read` also checks
-  // the hash.
+  // kStoredDamaged, and a log line that names the blob, if it is missing or its length differs from `ref`;
+  // `read` also checks the hash.
   virtual base::Result<OpenFile> open(const BlobRef& ref) const = 0;
   virtual base::Result<std::string> read(const BlobRef& ref) const = 0;
   // Removes the file of a row whose deletion by the garbage collection is committed.

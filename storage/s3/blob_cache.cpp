@@ -56,14 +56,6 @@ std::string file_sha256(int file) {
   }
 }
 
-base::Error damaged_object(const BlobRef& ref, const char* what) {
-  base::log_error("s3_object_damaged", {{"blob", ref.path}, {"bytes", ref.bytes}, {"what", what}});
-  return base::error(
-      base::Code::kStoredDamaged,
-      "A stored file that this request needs is damaged in the object store. The gateway's log names "
-      "it");
-}
-
 base::Status make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return storage::file_error(errno, "create a folder of the blob cache");
@@ -71,6 +63,14 @@ base::Status make_folder(const std::string& path) {
 }
 
 }  // namespace
+
+base::Error damaged_object(const BlobRef& ref, const char* what) {
+  base::log_error("s3_object_damaged", {{"blob", ref.path}, {"bytes", ref.bytes}, {"what", what}});
+  return base::error(
+      base::Code::kStoredDamaged,
+      "A stored file that this request needs is missing or damaged in the object store. The gateway's log "
+      "names it");
+}
 
 // A fetch that other threads may wait for.
 struct BlobCache::Running {

@@ -15,6 +15,9 @@
 
 namespace millrace::s3 {
 
+// kStoredDamaged. Logs the object's key and `what` is wrong with it.
+base::Error damaged_object(const storage::BlobRef& ref, const char* what);
+
 // Local copies of blobs, in a folder that all processes of a host share. Their sizes together stay below a
 // bound: the least recently opened ones are removed first. The content is checked against its SHA-256 when it
 // is fetched, and when a process opens a copy that it has not checked, or that has changed since. Blocks on

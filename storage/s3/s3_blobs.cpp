@@ -194,9 +194,12 @@ class S3Blobs final : public storage::Blobs {
 };
 
 base::Result<OpenFile> S3Blobs::open(const BlobRef& ref) const {
-  if (core_->removals.contains(ref.path))
-    return base::error(base::Code::kNotFound, "the stored file no longer exists");
-  return core_->cache->open(ref, [&](int file) { return core_->client.get(ref.path, ref.bytes, file); });
+  if (core_->removals.contains(ref.path)) return damaged_object(ref, "it has been removed");
+  return core_->cache->open(ref, [&](int file) -> base::Status {
+    auto fetched = core_->client.get(ref.path, ref.bytes, file);
+    if (fetched || fetched.error().code != base::Code::kNotFound) return fetched;
+    return damaged_object(ref, "it is missing");
+  });
 }
 
 base::Result<std::string> S3Blobs::read(const BlobRef& ref) const {

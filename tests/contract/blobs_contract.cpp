@@ -117,14 +117,14 @@ TEST_P(BlobsContract, EveryStagingHasAPathOfItsOwn) {
   EXPECT_EQ(first.sha256_hex, second.sha256_hex);
   EXPECT_NE(first.path, second.path);
   blobs_->unlink(first.path);
-  EXPECT_EQ(blobs_->read(first).error().code, base::Code::kNotFound);
+  EXPECT_EQ(blobs_->read(first).error().code, base::Code::kStoredDamaged);
   EXPECT_EQ(blobs_->read(second).value(), "same");
 }
 
 TEST_P(BlobsContract, AStagedBlobThatNoRowNamesGoes) {
   BlobRef dropped, refused;
   dropped = staged("a")->ref();
-  EXPECT_EQ(blobs_->open(dropped).error().code, base::Code::kNotFound);
+  EXPECT_EQ(blobs_->open(dropped).error().code, base::Code::kStoredDamaged);
   {
     const Staged blob = staged("b");
     blob->set_referenced(false);

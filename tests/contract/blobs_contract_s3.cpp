@@ -193,6 +193,16 @@ TEST_F(S3Contract, AnObjectThatWasChangedOnTheServerIsDamaged) {
   EXPECT_EQ(blobs_->open(shorter).error().code, base::Code::kStoredDamaged);
 }
 
+TEST_F(S3Contract, AnObjectThatWasDeletedOnTheServerIsDamaged) {
+  open_blobs();
+  const BlobRef ref = referenced(*blobs_, "content");
+  EXPECT_TRUE(Client(options().location, options().credentials, {}).remove(ref.path));
+  EXPECT_EQ(blobs_->read(ref).value(), "content") << "the copy of this host is whole";
+  reopen_without_cache();
+  EXPECT_EQ(blobs_->open(ref).error().code, base::Code::kStoredDamaged);
+  EXPECT_EQ(blobs_->read(ref).error().code, base::Code::kStoredDamaged);
+}
+
 TEST_F(S3Contract, TheCollectionLeavesWhatIsNotOurs) {
   open_blobs();
   const BlobRef orphan = referenced(*blobs_, "content");
@@ -228,7 +238,7 @@ TEST_F(S3Contract, AnObjectIsRemovedInTheBackground) {
   blobs_->unlink(ref.path);
   EXPECT_FALSE(blobs_->open(ref));
   EXPECT_TRUE(support::wait_until([&] { return objects().empty(); }));
-  EXPECT_EQ(blobs_->open(ref).error().code, base::Code::kNotFound);
+  EXPECT_EQ(blobs_->open(ref).error().code, base::Code::kStoredDamaged);
 }
 
 TEST_F(S3Contract, AWrongKeyOrBucketIsRefusedAtTheStartByTheNameOfItsSetting) {
