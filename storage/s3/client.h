@@ -47,8 +47,8 @@ class Client {
 
   // Lists the bucket, in one attempt.
   BucketCheck check();
-  // Stores the file's `bytes` bytes, then reads back the object's size and, where the server has one, its
-  // SHA-256. On error, the object may exist all the same.
+  // Stores the file's `bytes` bytes with their SHA-256, which the server checks if it knows checksums. Then
+  // compares the object's size and ETag with a second request. On error, the object may exist all the same.
   base::Status put(const std::string& key, int file, std::int64_t bytes, const std::string& sha256_hex);
   // Writes the object to `file` from its start. kNotFound: there is none. kStoredDamaged: it does not have
   // `bytes` bytes.
