@@ -177,7 +177,7 @@ base::Error error_of(const schemas::JobView& job) {
 base::Error read_error(const base::Error& why, const char* what) {
   const bool is_damaged = why.code == Code::kStoredDamaged || why.code == Code::kRequestDamaged ||
                           why.code == Code::kResultDamaged;
-  return is_damaged ? why : base::error(Code::kInternal, what);
+  return is_damaged || why.code == Code::kOverloaded ? why : base::error(Code::kInternal, what);
 }
 
 base::Result<std::string> read_payload(storage::Store& store, storage::StoredPayload payload) {

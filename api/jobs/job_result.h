@@ -27,7 +27,8 @@ base::Error expired_result();  // 404: the result has been deleted
 
 // The bytes of a stored result. Blocks.
 base::Result<std::string> read_payload(storage::Store& store, storage::StoredPayload payload);
-// The error for stored bytes that cannot be read: they are damaged, or `what`.
+// The error for stored bytes that cannot be read: they are damaged, they cannot be read now (kOverloaded: the
+// object store does not answer), or `what`.
 base::Error read_error(const base::Error& why, const char* what);
 
 }  // namespace millrace::api

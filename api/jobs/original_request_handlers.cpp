@@ -38,13 +38,15 @@ base::Result<ByteBudget::Reservation> reserve_reply_budget(Context& context, std
   return *std::move(reservation);
 }
 
-// The first bytes of a document or recording; empty: it has been deleted.
-std::string head_of(storage::Store& store, const schemas::JobId& id,
-                    const std::optional<storage::BlobRef>& input) {
+// The first bytes of a document or recording; empty: there is none, or it cannot be read any more.
+// kOverloaded: it cannot be read now.
+base::Result<std::string> head_of(storage::Store& store, const schemas::JobId& id,
+                                  const std::optional<storage::BlobRef>& input) {
   const bool is_file = id.kind == schemas::Kind::kOcr || id.kind == schemas::Kind::kStt;
-  if (!is_file || !input) return {};
+  if (!is_file || !input) return std::string();
   const auto file = store.blobs().open(*input);
-  if (!file) return {};
+  if (!file && file.error().code == Code::kOverloaded) return file.error();
+  if (!file) return std::string();
   std::string head(schemas::kAudioHeadBytes, '\0');
   const ssize_t got = ::pread(file->fd(), head.data(), head.size(), 0);
   head.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
@@ -58,8 +60,9 @@ base::Result<std::string> original_text(Context& context, const std::string& ten
   if (!text) return read_error(text.error(), "The original request of this job cannot be read");
   text = schemas::open_spec(context.secret_key, tenant, *std::move(text));
   if (!text) return text.error();
-  auto original = schemas::original_request(id.kind, *text, stored.input.has_value(),
-                                            head_of(context.store, id, stored.input));
+  const auto head = head_of(context.store, id, stored.input);
+  if (!head) return head.error();
+  auto original = schemas::original_request(id.kind, *text, stored.input.has_value(), *head);
   if (!original) return std::move(original.error());
   if (!stored.metadata.empty())  // the spec of a chat has it, too
     original->body["metadata"] = original->is_form ? schemas::Json(stored.metadata)

@@ -10,6 +10,8 @@ from s3 import S3
 
 PAGES = 300
 SENTENCE = "leaf {} of a book that is long enough for a file of its own"
+MOCK = {"MILLRACE_MOCK": "true"}
+LARGE_CHAT = {"model": "mock/chat", "messages": [{"role": "user", "content": "word " * 20_000}], "deferred": True}
 
 
 @pytest.fixture
@@ -27,6 +29,12 @@ def doctor(data, *flags):
 
 def long_document():
     return data_uri(tiny_pdf(*[SENTENCE.format(number) for number in range(PAGES)]))
+
+
+def forget_copies(gateway):
+    """Removes the local copies of all objects."""
+    for copy in (gateway.data / "blobs" / "cache").rglob("*-*"):
+        copy.unlink()
 
 
 def check_result(client, job):
@@ -149,6 +157,74 @@ def test_jobs_that_wait_for_the_server_leave_the_slots_to_others(s3, tmp_path):
         assert gateway.client.wait_terminal(small, within_s=60)["status"] == "succeeded"
         s3.start()
         assert gateway.client.wait_terminal(large)["status"] == "succeeded"
+    finally:
+        print(worker.tail())
+        worker.close()
+        gateway.close()
+
+
+def test_a_deferred_chat_waits_for_its_large_request(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags(), role="api", env=MOCK).start()
+    worker = Worker(gateway.data, *s3.flags(), kinds="chat", env=MOCK)
+    try:
+        job = gateway.client.post("/v1/chat/completions", LARGE_CHAT).json()["id"]
+        forget_copies(gateway)
+        s3.kill()
+        worker.start()
+        worker.wait_for_log("s3_request_failed")
+        s3.start()
+        ended = gateway.client.wait_terminal(job)
+        assert ended["status"] == "succeeded", ended
+    finally:
+        print(worker.tail())
+        worker.close()
+        gateway.close()
+
+
+def test_what_cannot_be_read_now_is_refused_with_the_time_to_retry(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags(), env=MOCK).start()
+    client = gateway.client
+    try:
+        ocr = client.submit_ocr(long_document()).json()["id"]
+        chat = client.post("/v1/chat/completions", LARGE_CHAT).json()["id"]
+        for job in (ocr, chat):
+            assert client.wait_terminal(job)["status"] == "succeeded"
+        paths = [
+            f"/v1/jobs/{ocr}/result",
+            f"/v1/jobs/{ocr}/request",
+            f"/v1/jobs/{chat}/request",
+            f"/v1/chat/deferred-completion/{chat}",
+        ]
+        before = [client.get(path).body for path in paths]
+        forget_copies(gateway)
+        s3.kill()
+        for path in paths:
+            refused = client.get(path)
+            assert refused.status == 503 and int(refused.headers["retry-after"]) >= 1, (path, refused.body)
+            assert "blobs.endpoint" in refused.json()["error"]["message"]
+        s3.start()
+        assert [client.get(path).body for path in paths] == before
+    finally:
+        print(gateway.tail())
+        gateway.close()
+
+
+def test_a_job_or_result_whose_object_is_missing_is_damaged(s3, tmp_path):
+    gateway = Gateway(tmp_path / "data", *s3.flags(), role="api").start()
+    worker = Worker(gateway.data, *s3.flags())
+    try:
+        worker.start()
+        done = gateway.client.submit_ocr(long_document()).json()["id"]
+        assert gateway.client.wait_terminal(done)["status"] == "succeeded"
+        worker.terminate()
+        waiting = gateway.client.submit_ocr(long_document()).json()["id"]
+        forget_copies(gateway)
+        shutil.rmtree(s3.folder / "data" / "millrace" / "jobs")
+        refused = gateway.client.get(f"/v1/jobs/{done}/result")
+        assert refused.status == 500 and refused.json()["error"]["code"] == "stored_file_damaged", refused.body
+        worker.start()
+        ended = gateway.client.wait_terminal(waiting)
+        assert ended["status"] == "failed" and ended["error"]["code"] == "stored_file_damaged", ended
     finally:
         print(worker.tail())
         worker.close()
