@@ -59,9 +59,12 @@ class BlobWriter {
   virtual ~BlobWriter() = default;
   virtual base::Status append(std::string_view bytes) = 0;
   virtual std::int64_t bytes() const = 0;
-  // Syncs the file, renames it and syncs the folder. The writer cannot be used afterwards. A writer that is
-  // destroyed before `finish` removes its file.
+  // Syncs the file, renames it and syncs the folder. The writer cannot be used afterwards, except as
+  // `may_finish_again` says. A writer that is destroyed before `finish` removes its file.
   virtual base::Result<Staged> finish() = 0;
+  // True after `finish` has failed because the object store does not answer: the content is complete on the
+  // local disk, and another `finish` sends it again.
+  virtual bool may_finish_again() const { return false; }
 };
 
 // Content-addressed files under DATA/blobs. This interface allows other implementations, such as

@@ -114,35 +114,45 @@ base::Error object_too_large() {
 // Writes to a staged file of the local disk; `finish` stores it.
 class ObjectWriter final : public storage::BlobWriter {
  public:
-  ObjectWriter(CorePtr core, std::unique_ptr<storage::BlobWriter> local)
-      : core_(std::move(core)), local_(std::move(local)) {}
+  ObjectWriter(CorePtr core, std::unique_ptr<storage::BlobWriter> writer)
+      : core_(std::move(core)), writer_(std::move(writer)) {}
+  ~ObjectWriter() override {
+    if (hold_) core_->removals.add(local_->ref().path);  // it may be there all the same
+  }
 
   base::Status append(std::string_view bytes) override {
-    if (local_->bytes() + static_cast<std::int64_t>(bytes.size()) > kObjectBytesMax)
+    if (writer_->bytes() + static_cast<std::int64_t>(bytes.size()) > kObjectBytesMax)
       return object_too_large();
-    return local_->append(bytes);
+    return writer_->append(bytes);
   }
-  std::int64_t bytes() const override { return local_->bytes(); }
+  std::int64_t bytes() const override { return writer_->bytes(); }
   base::Result<Staged> finish() override;
+  bool may_finish_again() const override { return may_finish_again_; }
 
  private:
   const CorePtr core_;
-  const std::unique_ptr<storage::BlobWriter> local_;
+  const std::unique_ptr<storage::BlobWriter> writer_;
+  Staged local_;                // the complete local file; it goes with the writer
+  std::unique_ptr<Hold> hold_;  // of an object that was sent, until it is staged
+  bool may_finish_again_ = false;
 };
 
 base::Result<Staged> ObjectWriter::finish() {
-  const auto local = local_->finish();  // the local file goes with it; the cache has a link of its own
-  if (!local) return local.error();
-  const BlobRef& ref = (*local)->ref();
-  auto file = (*local)->open();
+  if (!std::exchange(may_finish_again_, false)) {
+    auto local = writer_->finish();
+    if (!local) return local.error();
+    local_ = *std::move(local);
+  }
+  const BlobRef& ref = local_->ref();
+  auto file = local_->open();
   if (!file) return file.error();
-  auto hold = std::make_unique<Hold>(core_, ref.path);
+  if (!hold_) hold_ = std::make_unique<Hold>(core_, ref.path);
   if (auto stored = core_->client.put(ref.path, file->fd(), ref.bytes, ref.sha256_hex); !stored) {
-    core_->removals.add(ref.path);  // it may be there all the same
+    may_finish_again_ = stored.error().code == base::Code::kOverloaded;
     return stored.error();
   }
-  core_->cache->add(ref, core_->staging_folder + "/" + ref.path);
-  return Staged(std::make_shared<StagedObject>(core_, ref, std::move(*file), std::move(hold)));
+  core_->cache->add(ref, core_->staging_folder + "/" + ref.path);  // a link of its own
+  return Staged(std::make_shared<StagedObject>(core_, ref, std::move(*file), std::move(hold_)));
 }
 
 bool is_hex(std::string_view text) {

@@ -151,6 +151,23 @@ TEST_F(S3Outage, AnUploadGoesOnWithAServerThatComesBackInTime) {
   EXPECT_EQ(objects(), std::set<std::string>{(*staged)->ref().path});
 }
 
+TEST_F(S3Outage, AWriterSendsItsContentAgain) {
+  open_blobs();
+  auto writer = blobs_->begin(0).value();
+  EXPECT_TRUE(writer->append("content"));
+  server_.kill();
+  EXPECT_EQ(writer->finish().error().code, base::Code::kOverloaded);
+  EXPECT_TRUE(writer->may_finish_again());
+  server_.start();
+  const auto staged = writer->finish();
+  ASSERT_TRUE(staged) << staged.error().message;
+  EXPECT_FALSE(writer->may_finish_again());
+  (*staged)->set_referenced(true);
+  writer.reset();
+  EXPECT_EQ(objects(), std::set<std::string>{(*staged)->ref().path});
+  EXPECT_EQ(blobs_->read((*staged)->ref()).value(), "content");
+}
+
 TEST_F(S3Outage, AServerThatDoesNotAnswerIsGivenUpAfterTheTimeout) {
   open_blobs({.attempts_max = 2, .retry_wait = kSoon, .reply_timeout = std::chrono::milliseconds(200)});
   server_.pause();
