@@ -1,7 +1,9 @@
 #pragma once
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -54,6 +56,25 @@ using Outcome = std::variant<Succeeded, Split, Retry, Fail, Expire, Abandoned, C
 
 // The delay before a run repeats a step that met a limit of ours.
 inline constexpr std::chrono::milliseconds kStepRetryDelay{250};
+
+// How long a run repeats the reading of its input while a limit of ours prevents it, such as an object store
+// that does not answer.
+inline constexpr std::chrono::seconds kInputWaitMax{5};
+
+// For one run. Afterwards the run ends with Retry: the job returns to the queue without losing an attempt,
+// and its slot is free for other jobs.
+class InputRetries {
+ public:
+  // Call it after each failure. False: kInputWaitMax have passed since the first one.
+  bool may_retry() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!first_failure_) first_failure_ = now;
+    return now - *first_failure_ < kInputWaitMax;
+  }
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> first_failure_;
+};
 
 // Why a run is stopped.
 enum class StopReason {

@@ -69,6 +69,10 @@ void ChatJobRun::read() {
 }
 
 void ChatJobRun::send(base::Result<schemas::ChatRequest> request) {
+  if (!request && jobs::is_local_limit(request.error())) {
+    if (!input_retries_.may_retry()) return end(Retry{request.error()});
+    return retry_later([this] { read(); });
+  }
   if (!request) {
     const bool is_known = request.error().code == Code::kStoredDamaged || request.error().is_permanent;
     return end(Fail{

@@ -83,6 +83,7 @@ class ChatJobRun final : public Run,
   std::shared_ptr<ProviderChat> chat_;
   bool sending_recorded_ = false;                           // the event is in the job's history
   std::vector<std::function<void(bool go)>> waiting_ = {};  // requests that wait for that event
+  InputRetries input_retries_;
   bool over_ = false;
   net::Loop::Timer timer_;
 };

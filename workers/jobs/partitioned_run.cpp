@@ -16,8 +16,6 @@
 namespace millrace::workers {
 namespace {
 
-constexpr int kInputTriesMax = std::chrono::seconds(5) / kStepRetryDelay;
-
 constexpr std::size_t kPartsPerWrite = 16;
 constexpr std::chrono::milliseconds kTimeWorthAWrite{1'000};
 constexpr std::chrono::milliseconds kStageRetryDelay{500};  // the disk is full, or the pool
@@ -121,7 +119,7 @@ void PartitionedRun::retry_later(std::function<void()> step) {
 }
 
 void PartitionedRun::read_input_later(const base::Error& error, std::function<void()> step) {
-  if (++input_failures_ > kInputTriesMax) return end(Retry{error});
+  if (!input_retries_.may_retry()) return end(Retry{error});
   retry_later(std::move(step));
 }
 

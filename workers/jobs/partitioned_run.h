@@ -94,8 +94,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   // Ends with the outcome of the last step. If the step met a limit of ours, `again` runs later instead.
   void end_with(base::Result<Outcome> outcome, std::function<void()> again);
   void retry_later(std::function<void()> step);
-  // A limit of ours, `error`, prevents that the input is read now. `step` tries again, for five seconds; then
-  // the job returns to the queue without losing an attempt, and its slot is free for other jobs.
+  // A limit of ours, `error`, prevents that the input is read now. `step` tries again; see InputRetries.
   void read_input_later(const base::Error& error, std::function<void()> step);
   // Runs `work` on the pool and `then` with its result on the loop. While the pool is full, it is retried
   // later. Work that throws gives kInternal.
@@ -160,7 +159,7 @@ class PartitionedRun : public Run, public std::enable_shared_from_this<Partition
   bool cancel_is_silent_ = false;
   std::optional<StopReason> stop_;
   bool over_ = false;
-  int input_failures_ = 0;  // read_input_later
+  InputRetries input_retries_;
   net::Loop::Timer timer_, time_timer_;
   std::shared_ptr<PartWriter> writer_;
   schemas::Charge used_;

@@ -17,7 +17,10 @@ namespace millrace::workers {
 class ChatFixture {
  public:
   explicit ChatFixture(inference::ModelSettings models, int slots = 4)
-      : fixture({.drain_grace = std::chrono::seconds(10), .with_worker = false}) {
+      : ChatFixture(std::move(models), slots,
+                    {.drain_grace = std::chrono::seconds(10), .with_worker = false}) {}
+  ChatFixture(inference::ModelSettings models, int slots, WorkerFixture::Options options)
+      : fixture(std::move(options)) {
     worker = fixture.bare_worker();
     chat = std::make_unique<inference::Chat>(
         inference::Chat::Dependencies{chat_loop, http, guard, fixture.pool, fixture.metrics, {}},

@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "schemas/jobs/sealed_spec.h"
+#include "tests/support/failing_blobs.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/workers/chat_fixture.h"
 #include "workers/chat/chat_run.h"
@@ -92,6 +95,45 @@ TEST_F(ChatJobs, AnAnswerTooLongForTheJobsRowIsKeptBesideIt) {
   ASSERT_TRUE(fixture.reaches(job, JobStatus::kSucceeded));
   const auto stored = storage::JobQueries(*fixture.store).result("default", job).value();
   EXPECT_TRUE(stored.payload.value().blob.has_value());
+}
+
+// Deferred completions whose requests are in an object store that does not answer. One slot.
+class ChatInAnOutage : public ::testing::Test {
+ protected:
+  schemas::JobId submit_large() {
+    storage::Submission order;
+    order.spec_blob = stage(fixture.store->blobs(), schemas::chat_spec(ChatFixture::request())).value();
+    faults.refuses_reads = true;
+    return chats.submit(std::move(order));
+  }
+
+  support::BlobFaults faults;
+  ChatFixture chats{ChatFixture::mock_models(),
+                    1,
+                    {.with_worker = false,
+                     .with_maintenance = true,
+                     .open_blobs = support::FailingBlobs::open_with(faults)}};
+  WorkerFixture& fixture = chats.fixture;
+};
+
+TEST_F(ChatInAnOutage, AJobWaitsForItsRequest) {
+  const auto job = submit_large();
+  ASSERT_TRUE(support::wait_until([&] { return faults.refused_reads > 1; }));
+  faults.refuses_reads = false;
+  ASSERT_TRUE(fixture.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(chats.history(job), (std::vector<std::string>{"queued", "running", "sent", "succeeded"}));
+}
+
+TEST_F(ChatInAnOutage, AJobThatWaitsLeavesItsSlotToOthersAndLosesNoAttempt) {
+  const auto large = submit_large();
+  ASSERT_TRUE(support::wait_until([&] { return faults.refused_reads > 0; }));
+  const auto small = chats.submit_for("mock/chat");
+  ASSERT_TRUE(fixture.reaches(small, JobStatus::kSucceeded));
+  EXPECT_NE(fixture.view(large).status, JobStatus::kFailed);
+  faults.refuses_reads = false;
+  ASSERT_TRUE(fixture.reaches(large, JobStatus::kSucceeded));
+  const auto history = chats.history(large);
+  EXPECT_TRUE(std::ranges::find(history, "retry") != history.end());
 }
 
 // An attempt with a limited number of permitted starts. The test completes its writes.

@@ -55,6 +55,7 @@ WorkerFixture::WorkerFixture(Options chosen)
   storage::Store::Options store_options;
   store_options.data_dir = dir.str();
   store_options.disk_free_min_bytes = 0;
+  store_options.open_blobs = options.open_blobs;
   store_options.stuck_lock_after = options.stuck_lock_after;
   auto opened = storage::Store::open(store_options, *clock);
   if (!opened) throw std::runtime_error(opened.error().message);

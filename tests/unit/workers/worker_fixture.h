@@ -100,6 +100,7 @@ class WorkerFixture {
     std::chrono::milliseconds stuck_lock_after{2'000};
     bool with_worker = true;
     bool with_maintenance = false;
+    storage::Store::OpenBlobs open_blobs = &storage::open_file_blobs;
   };
   WorkerFixture() : WorkerFixture(Options{}) {}
   explicit WorkerFixture(Options options);
