@@ -2,10 +2,12 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "platform/base/crypto.h"
@@ -20,6 +22,7 @@ namespace millrace::workers {
 namespace {
 
 constexpr std::size_t kPiece = 64 * 1024;
+constexpr std::chrono::milliseconds kSendAgainDelay{1'000};
 
 ssize_t read_piece(int fd, std::array<char, kPiece>& piece) {
   ssize_t got = 0;
@@ -31,7 +34,7 @@ ssize_t read_piece(int fd, std::array<char, kPiece>& piece) {
 
 // After a kill request it returns an error, which the caller ignores.
 base::Result<storage::Staged> copy(storage::Blobs& blobs, const machines::ArtifactFile& file,
-                                   const machines::CancelToken& stop) {
+                                   const machines::CancelToken& stop, bool may_wait) {
   auto writer = blobs.begin(file.bytes);
   if (!writer) return writer.error();
   std::array<char, kPiece> piece;
@@ -44,7 +47,7 @@ base::Result<storage::Staged> copy(storage::Blobs& blobs, const machines::Artifa
     }
     if (auto written = (*writer)->append({piece.data(), bytes}); !written) return written.error();
   }
-  return (*writer)->finish();
+  return may_wait ? finish_blob(**writer, stop) : (*writer)->finish();
 }
 
 // Counts the files that were not kept, with the reason for the first one.
@@ -70,10 +73,20 @@ std::int64_t stored_bytes_left(storage::Store& store, const std::string& executi
   return job ? storage::Tenants(store).bytes_left(*job).value_or(schemas::kUnlimited) : schemas::kUnlimited;
 }
 
+base::Result<storage::Staged> finish_blob(storage::BlobWriter& writer, const machines::CancelToken& stop) {
+  for (;;) {
+    auto staged = writer.finish();
+    if (staged || !writer.may_finish_again() || stop.killed()) return staged;
+    pollfd stopped{stop.fd(), POLLIN, 0};
+    if (::poll(&stopped, 1, static_cast<int>(kSendAgainDelay.count())) > 0) return staged;
+  }
+}
+
 StagedArtifacts stage_artifacts(storage::Store& store, const std::string& execution,
                                 machines::CommandResult& end, const machines::CancelToken& stop) {
   StagedArtifacts staged_artifacts;
   SkippedFiles skipped_files;
+  const bool may_wait = end.how != machines::CommandResult::How::kStopped;
   std::int64_t bytes_left = stored_bytes_left(store, execution);
   for (machines::ArtifactFile& file : std::exchange(end.artifacts, {})) {
     if (stop.killed()) break;
@@ -85,7 +98,7 @@ StagedArtifacts stage_artifacts(storage::Store& store, const std::string& execut
       skipped_files.add(schemas::kStoredBytesReached);
       continue;
     }
-    auto staged = copy(store.blobs(), file, stop);
+    auto staged = copy(store.blobs(), file, stop, may_wait);
     if (!staged) {
       skipped_files.add(staged.error().message);
       continue;

@@ -19,9 +19,14 @@ struct StagedArtifacts {
 // What the stored_bytes of the owners of `execution` (its id) still allow.
 std::int64_t stored_bytes_left(storage::Store& store, const std::string& execution);
 
+// Finishes a blob. While the object store does not answer, it is sent again, until `stop` is requested.
+// Blocks.
+base::Result<storage::Staged> finish_blob(storage::BlobWriter& writer, const machines::CancelToken& stop);
+
 // Copies the files of `end` into blobs, up to the limits of schemas/machines/artifact.h and the stored_bytes
 // of the owners of `execution` (its id). Files that a limit or a full disk excludes are left out and listed
-// in the note. Returns early when `stop` requests a kill. Blocks on the disk.
+// in the note. Waits for an object store as `finish_blob` does, unless the command was stopped. Returns early
+// when `stop` requests a kill. Blocks on the disk.
 StagedArtifacts stage_artifacts(storage::Store& store, const std::string& execution,
                                 machines::CommandResult& end, const machines::CancelToken& stop);
 

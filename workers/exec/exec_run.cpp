@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "jobs/policy.h"
 #include "schemas/json/json_text.h"
 #include "workers/jobs/worker_metrics.h"
 #include "workers/runner.h"
@@ -151,7 +152,7 @@ void ExecRun::begin() {
 
 void ExecRun::prepare() {
   const bool posted = context_.pool().post(
-      job_->spec_blob ? Queue::kLarge : Queue::kQuick,
+      job_->spec_blob || job_->input ? Queue::kLarge : Queue::kQuick,
       [weak = weak_from_this(), weak_loop = context_.weak_loop(), &store = context_.store(), job = job_,
        exec_context = exec_context_] {
         auto command = std::make_shared<base::Result<PreparedCommand>>(
@@ -168,14 +169,14 @@ void ExecRun::prepared(base::Result<PreparedCommand> command) {
 }
 
 // The command has not begun. Temporary errors are retried: by another attempt if the job allows one, else a
-// few times by this one.
+// few times by this one. A limit of ours is waited for; without another attempt, for as long as it lasts.
 void ExecRun::refused(const base::Error& error) {
-  if (error.code == Code::kOverloaded) {
+  const bool may_run_again = job_->rerun == schemas::Rerun::kAtLeastOnce;
+  if (jobs::is_local_limit(error) && (!may_run_again || input_retries_.may_retry()))
     return retry_later([](ExecRun& run) { run.prepare(); });
-  }
   log_job(base::LogLevel::kWarn, "exec_not_prepared", *job_, {{"why", error.message}});
   if (base::info(error.code).retry == base::RetryClass::kPermanent) return finish(failed(error));
-  if (job_->rerun == schemas::Rerun::kAtLeastOnce) return finish(Retry{error});
+  if (may_run_again) return finish(Retry{error});
   if (error.code == Code::kInternal && preparation_retries_ < kPreparationRetriesMax)
     return retry_later([](ExecRun& run) { run.prepare(); }, kStepRetryDelay * (1 << preparation_retries_++));
   finish(failed(base::error(Code::kHostAgentFailed, "the host could not prepare the command")));
@@ -399,7 +400,7 @@ machines::CommandResult not_stored(const base::Error& error) {
 void ExecCommand::stage_output_file(ExecResult& end) {
   const bool whole = end.command.how == How::kExited && end.command.exit_code == 0;
   if (!whole && received_->good()) return;
-  auto file = guarded("output file", [&] { return received_->finish(output_file_); });
+  auto file = guarded("output file", [&] { return received_->finish(output_file_, stop_); });
   if (file) return end.artifacts.files.push_back(*std::move(file));
   if (stop_.killed()) return;
   end.command = not_stored(file.error());

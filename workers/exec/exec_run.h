@@ -169,6 +169,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   std::optional<base::Error> fault_;  // an error of the gateway, not of the command
   std::optional<StopReason> stop_;
   int preparation_retries_ = 0;
+  InputRetries input_retries_;
   bool writing_ = false;
   bool open_output_reported_ = false;
   bool lost_ = false;  // the store refused a write

@@ -4,6 +4,7 @@
 
 #include "platform/base/bytes.h"
 #include "schemas/machines/artifact.h"
+#include "workers/exec/exec_request.h"
 
 namespace millrace::workers {
 namespace {
@@ -127,10 +128,12 @@ base::Status ReceivedFile::append(std::string_view bytes) {
   return writer_->append(bytes);
 }
 
-base::Result<storage::JobOutcomes::NewArtifact> ReceivedFile::finish(std::string name) {
+base::Result<storage::JobOutcomes::NewArtifact> ReceivedFile::finish(std::string name,
+                                                                     const machines::CancelToken& stop) {
   add({});  // of an empty file, the first bytes
   if (problem_) return *problem_;
-  auto staged = std::exchange(writer_, nullptr)->finish();
+  const auto writer = std::exchange(writer_, nullptr);
+  auto staged = finish_blob(*writer, stop);
   if (!staged) return staged.error();
   return storage::JobOutcomes::NewArtifact{.id = base::Uuid::make(store_.clock().wall()),
                                            .name = name,

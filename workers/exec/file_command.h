@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "machines/driver.h"
 #include "platform/base/result.h"
 #include "schemas/machines/machine_file.h"
 #include "storage/blobs/blobs.h"
@@ -39,8 +40,8 @@ class ReceivedFile {
   // kQuotaFull: above `bytes_left`.
   bool add(std::string_view bytes);
   bool good() const { return !problem_; }
-  // `name`: of the artifact.
-  base::Result<storage::JobOutcomes::NewArtifact> finish(std::string name);
+  // `name`: of the artifact. Waits for an object store as `finish_blob` does.
+  base::Result<storage::JobOutcomes::NewArtifact> finish(std::string name, const machines::CancelToken& stop);
 
  private:
   base::Status append(std::string_view bytes);

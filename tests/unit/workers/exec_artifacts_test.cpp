@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/machines/artifact.h"
+#include "tests/support/failing_blobs.h"
 #include "tests/unit/workers/exec_fixture.h"
 #include "workers/exec/exec_request.h"
 
@@ -62,6 +63,59 @@ TEST(ExecArtifacts, AFullDiskCostsTheFileNotTheJob) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_NE(told.front().find("1 file was not kept"), std::string::npos) << told.front();
   EXPECT_NE(told.front().find("store.disk_free_min"), std::string::npos) << told.front();
+}
+
+// Commands whose files are stored in an object store that does not answer.
+class ExecInAnOutage : public ::testing::Test {
+ protected:
+  static machines::CommandResult play(const CommandRequest&, const CancelToken&, const Say& say) {
+    auto end = exits(0);
+    say(kOut, "output");
+    end.artifacts.push_back(left_file("report", "text"));
+    return end;
+  }
+  bool waits_to_write() {
+    return support::wait_until([this] { return faults.refused_writes > 1; });
+  }
+
+  support::BlobFaults faults;
+  ExecFixture exec{play,
+                   {.fixture = {.with_worker = false, .open_blobs = support::FailingBlobs::open_with(faults)},
+                    .slots = 1}};
+};
+
+TEST_F(ExecInAnOutage, TheFilesOfACommandAreStoredWhenTheStoreAnswersAgain) {
+  faults.refuses_writes = true;
+  const auto job = exec.submit();
+  ASSERT_TRUE(waits_to_write());
+  EXPECT_EQ(exec.fixture.view(job).status, JobStatus::kRunning);
+  faults.refuses_writes = false;
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.artifacts(job), (std::vector<Left>{{"report", "text"}}));
+  EXPECT_EQ(warnings(exec, job), std::vector<std::string>{});
+  EXPECT_EQ(exec.begun, 1);
+}
+
+TEST_F(ExecInAnOutage, SoIsAFileThatIsCopiedOutOfAMachine) {
+  faults.refuses_writes = true;
+  schemas::ExecutionSpec spec = exec.spec();
+  spec.file = schemas::FileAction::kGet;
+  spec.command = {"get", "folder/copied"};
+  const auto job = exec.submit({.spec = spec});
+  ASSERT_TRUE(waits_to_write());
+  faults.refuses_writes = false;
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.artifacts(job), (std::vector<Left>{{"report", "text"}, {"copied", "output"}}));
+}
+
+TEST_F(ExecInAnOutage, ACancelEndsTheWaitAndNamesWhatWasNotKept) {
+  faults.refuses_writes = true;
+  const auto job = exec.submit();
+  ASSERT_TRUE(waits_to_write());
+  ASSERT_TRUE(exec.cancel(job));
+  ASSERT_TRUE(support::wait_until([&] { return is_terminal(exec.fixture.view(job).status); }));
+  ASSERT_EQ(warnings(exec, job).size(), 1u);
+  EXPECT_NE(warnings(exec, job).front().find("1 file was not kept"), std::string::npos);
 }
 
 TEST(ExecArtifacts, NoMoreAreKeptThanAnExecutionMayHave) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "platform/base/fd.h"
+#include "tests/support/failing_blobs.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/workers/exec_fixture.h"
 #include "workers/exec/exec_request.h"
@@ -122,6 +123,43 @@ TEST(ExecTask, AnInputThatCannotBeReadForAMomentIsReadAgain) {
   std::filesystem::rename(blobs.string() + "-away", blobs);
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(asked.request().input, input);
+}
+
+// Commands whose inputs are in an object store that does not answer. One slot.
+class ExecInputInAnOutage : public ::testing::Test {
+ protected:
+  schemas::JobId submit_during_outage(bool rerun_on_loss) {
+    faults.refuses_reads = true;
+    const auto job = exec.submit({.spec = exec.spec(), .input = "input", .rerun_on_loss = rerun_on_loss});
+    EXPECT_TRUE(support::wait_until([this] { return faults.refused_reads > 0; }));
+    return job;
+  }
+
+  support::BlobFaults faults;
+  OriginalRequests asked;
+  ExecFixture exec{asked.play(),
+                   {.fixture = {.with_worker = false,
+                                .with_maintenance = true,
+                                .open_blobs = support::FailingBlobs::open_with(faults)},
+                    .slots = 1}};
+};
+
+TEST_F(ExecInputInAnOutage, ACommandThatMayRunAgainLeavesItsSlotToOthers) {
+  const auto job = submit_during_outage(true);
+  ASSERT_TRUE(exec.reaches(exec.submit(), JobStatus::kSucceeded));
+  EXPECT_NE(exec.fixture.view(job).status, JobStatus::kFailed);
+  faults.refuses_reads = false;
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(asked.request().input, "input");
+}
+
+TEST_F(ExecInputInAnOutage, ACommandThatRunsAtMostOnceWaits) {
+  const auto job = submit_during_outage(false);
+  ASSERT_TRUE(support::wait_until([this] { return faults.refused_reads > 1; }));
+  EXPECT_EQ(exec.fixture.view(job).status, JobStatus::kRunning);
+  faults.refuses_reads = false;
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.begun, 1);
 }
 
 TEST(ExecTask, TheEnvironmentIsTheRequestsAndWhereItRuns) {
