@@ -7,6 +7,7 @@ import pytest
 from documents import data_uri, tiny_pdf
 from millrace import BUILD, Gateway, Worker, eventually
 from s3 import S3
+from sandboxed import ended, execution_path, local, reachable_folder, start, started
 
 PAGES = 300
 SENTENCE = "leaf {} of a book that is long enough for a file of its own"
@@ -229,3 +230,26 @@ def test_a_job_or_result_whose_object_is_missing_is_damaged(s3, tmp_path):
         print(worker.tail())
         worker.close()
         gateway.close()
+
+
+def test_the_files_of_a_command_are_stored_when_the_server_is_back(s3):
+    with reachable_folder() as folder:
+        gateway = start(folder / "data", *s3.flags())
+        client = gateway.client
+        try:
+            s3.kill()
+            execution = started(client, ["sh", "-c", "printf text > $MILLRACE_ARTIFACTS/report"])
+            gateway.wait_for_log("s3_request_failed")
+            assert client.get(execution_path(execution)).json()["status"] == "running"
+            s3.start()
+            done = ended(client, execution)
+            assert done["status"] == "succeeded" and [each["name"] for each in done["artifacts"]] == ["report"], done
+            artifact = f"/v1/machines/{local(client)}/artifacts/{done['artifacts'][0]['artifact_id']}/content"
+            assert client.get(artifact).body == b"text"
+            forget_copies(gateway)
+            s3.kill()
+            refused = client.get(artifact)
+            assert refused.status == 503 and int(refused.headers["retry-after"]) >= 1, refused.body
+        finally:
+            print(gateway.tail())
+            gateway.close()
