@@ -44,9 +44,8 @@ constexpr const char* kSetUp =
 constexpr const char* kSetUpWriter =
     "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;"
     "SET enable_mergejoin = off; SET enable_bitmapscan = off; SET random_page_cost = 1.1";
-constexpr std::string_view kWriterRow =
-    "INSERT INTO writers (writer, group_seq, at) VALUES ($1, $2, now()) "
-    "ON CONFLICT (writer) DO UPDATE SET group_seq = excluded.group_seq, at = now()";
+constexpr std::string_view kWriterRow = "INSERT INTO writers (writer, group_seq, at) VALUES ($1, $2, now())";
+constexpr std::string_view kEarlierWriterRow = "DELETE FROM writers WHERE writer = $1 AND group_seq = $2";
 constexpr const char* kBeginWrite =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('millrace ' || current_schema(), 0));"
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
@@ -252,9 +251,13 @@ void PostgresDb::commit() {
   write_pending();
   // A transaction that writes nothing is done if its COMMIT fails, too.
   if (has_written_ || !queue_.empty()) {
-    const PostgresValue group{.type = kInt8,
-                              .bytes = big_endian_bytes(static_cast<std::uint64_t>(group_), 8)};
-    queue_.add(text_of(kWriterRow), {{.type = kBytea, .bytes = writer_}, group});
+    const auto row_of = [this](std::int64_t group) -> Values {
+      return {{.type = kBytea, .bytes = writer_},
+              {.type = kInt8, .bytes = big_endian_bytes(static_cast<std::uint64_t>(group), 8)}};
+    };
+    queue_.add(text_of(kWriterRow), row_of(group_));
+    if (last_group_ != 0) queue_.add(text_of(kEarlierWriterRow), row_of(last_group_));
+    has_written_ = true;
     exchange(true, nullptr, {});
   }
   const int notices = notices_;
@@ -269,6 +272,7 @@ void PostgresDb::commit() {
   if (is_in_doubt && !was_committed())
     throw DbError{.cause = DbError::Cause::kUnreachable,
                   .message = "the connection was lost before the COMMIT was done"};
+  if (has_written_) last_group_ = group_;
   busy_since_ms_ = 0;
   forget_transaction();
 }
@@ -279,14 +283,16 @@ std::string PostgresDb::writer_literal() const { return "'\\x" + base::hex(write
 // shows as committed need not be on its standby yet.
 bool PostgresDb::was_committed() {
   base::log_warn("store_commit_in_doubt", {{"advice", "waiting for PostgreSQL"}});
-  const std::string read = "SELECT group_seq FROM writers WHERE writer = " + writer_literal();
-  const std::string again = "UPDATE writers SET at = now() WHERE writer = " + writer_literal();
+  const std::string own =
+      " WHERE writer = " + writer_literal() + " AND group_seq = " + std::to_string(group_);
+  const std::string read = "SELECT 1 FROM writers" + own;
+  const std::string again = "UPDATE writers SET at = now()" + own;
   while (true) {
     try {
       connect();
       run(kBeginWrite);  // the old session has ended when the lock is free
       const PostgresResult row = run(read.c_str());
-      const bool is_committed = row.rows() == 1 && text_number(row.bytes(0, 0).data()) == group_;
+      const bool is_committed = row.rows() == 1;
       const int notices = notices_;
       if (is_committed) run(again.c_str());
       run(is_committed ? "COMMIT" : "ROLLBACK");

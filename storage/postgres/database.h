@@ -132,8 +132,9 @@ class PostgresDb final : public Db {
   std::int64_t changes_ = 0;
   std::string begin_write_;
   std::optional<int> expected_schema_;
-  const std::string writer_;  // the key of this connection's row in `writers`
-  std::int64_t group_ = 0;    // number of the current writing transaction
+  const std::string writer_;     // identifies this connection in `writers`
+  std::int64_t group_ = 0;       // number of the current writing transaction
+  std::int64_t last_group_ = 0;  // the last committed one with a row in `writers`
   std::atomic<bool> is_stopping_{false};
   std::atomic<int> server_process_{0};
   std::atomic<std::int64_t> busy_since_ms_{0};  // steady clock; 0: no writing transaction

@@ -131,23 +131,26 @@ QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view
   std::string replaced_by;
   const auto load = [&](Statement s) {
     s.bind(account.owner, name).step();
-    if (of_key) replaced_by = s.text(5);
+    if (of_key) replaced_by = s.text(6);
     account.limits = schemas::limits_of(s.text(0)).or_else(of_key ? defaults_.key : defaults_.tenant);
     account.used = {s.integer(1), s.integer(2), s.integer(3)};
-    if (!s.is_null(4)) account.budget = schemas::budget_of(s.text(4));
+    account.version = s.integer(4);
+    if (!s.is_null(5)) account.budget = schemas::budget_of(s.text(5));
   };
   if (of_key) {
     load(db.prepare_without_flush(R"(
         SELECT coalesce(k.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
-            coalesce(u.stored_bytes, 0), k.budget, coalesce(k.rotated_to, '')
+            coalesce(u.stored_bytes, 0), coalesce(u.version, 0), k.budget, coalesce(k.rotated_to, '')
         FROM (SELECT 1) AS one LEFT JOIN api_keys AS k ON k.id = ?2
-            LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
+            LEFT JOIN quota_usage AS u ON u.owner = ?1
+                AND u.version = (SELECT max(version) FROM quota_usage WHERE owner = ?1))"_sql));
   } else {
     load(db.prepare_without_flush(R"(
         SELECT coalesce(t.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
-            coalesce(u.stored_bytes, 0), t.budget
+            coalesce(u.stored_bytes, 0), coalesce(u.version, 0), t.budget
         FROM (SELECT 1) AS one LEFT JOIN tenants AS t ON t.name = ?2
-            LEFT JOIN quota_usage AS u ON u.owner = ?1)"_sql));
+            LEFT JOIN quota_usage AS u ON u.owner = ?1
+                AND u.version = (SELECT max(version) FROM quota_usage WHERE owner = ?1))"_sql));
   }
   if (!replaced_by.empty()) {
     Account& newer = this->account(db, true, replaced_by);
@@ -304,6 +307,28 @@ void QuotaLedger::move_key(Db& db, std::string_view from, std::string_view to) {
   db.prepare("UPDATE daily_usage SET owner = ?2 WHERE owner = ?1").bind(before, after).run();
 }
 
+// On PostgreSQL the row gets another key, so that no read passes the versions that an open snapshot keeps.
+void QuotaLedger::write_use(Db& db, const Account& account) {
+  const bool moves = db.has_round_trips();
+  if (moves) {
+    db.prepare("DELETE FROM quota_usage WHERE owner = ?1 AND version = ?2")
+        .bind(account.owner, account.version)
+        .run();
+  }
+  const Sql insert = moves ? R"(
+          INSERT INTO quota_usage (owner, open_jobs, stored_jobs, stored_bytes, version)
+          VALUES (?1, ?2, ?3, ?4, ?5))"_sql
+                           : R"(
+          INSERT INTO quota_usage (owner, open_jobs, stored_jobs, stored_bytes, version)
+          VALUES (?1, ?2, ?3, ?4, ?5)
+          ON CONFLICT (owner, version) DO UPDATE SET open_jobs = excluded.open_jobs,
+              stored_jobs = excluded.stored_jobs, stored_bytes = excluded.stored_bytes)"_sql;
+  db.prepare(insert)
+      .bind(account.owner, account.used.open_jobs, account.used.stored_jobs, account.used.stored_bytes,
+            moves ? account.version + 1 : account.version)
+      .run();
+}
+
 void QuotaLedger::write(Db& db) {
   for (const Account& account : accounts_) {
     for (const auto& [day, use] : account.days) {
@@ -318,13 +343,7 @@ void QuotaLedger::write(Db& db) {
           .bind(account.owner, day, use.pages, use.cost, use.reserved, use.requests, use.tokens, use.audio_ms)
           .run();
     }
-    if (!account.changed) continue;
-    db.prepare(R"(
-          INSERT INTO quota_usage (owner, open_jobs, stored_jobs, stored_bytes) VALUES (?1, ?2, ?3, ?4)
-          ON CONFLICT (owner) DO UPDATE SET open_jobs = excluded.open_jobs,
-              stored_jobs = excluded.stored_jobs, stored_bytes = excluded.stored_bytes)"_sql)
-        .bind(account.owner, account.used.open_jobs, account.used.stored_jobs, account.used.stored_bytes)
-        .run();
+    if (account.changed) write_use(db, account);
   }
 }
 

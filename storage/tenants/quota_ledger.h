@@ -82,6 +82,7 @@ class QuotaLedger {
     schemas::Limits limits;
     Delta used;
     std::optional<schemas::Budget> budget{};
+    std::int64_t version = 0;  // of the row in quota_usage
     bool changed = false;
     std::optional<std::int64_t> pages_today{};            // read when it is needed, like the next
     std::optional<Money> spent_in_period{};               // and reserved
@@ -90,6 +91,7 @@ class QuotaLedger {
   std::int64_t pages_today(Db& db, Account& account);
   Money& spent_in_period(Db& db, Account& account);
   static void warn_at_soft_limit(const Account& account, schemas::NanoUsd spent, schemas::NanoUsd more);
+  static void write_use(Db& db, const Account& account);
   void add_day(Db& db, Account& account, std::int64_t day, const DayUse& use);
   Account& account(Db& db, bool of_key, std::string_view name);
   // The accounts of the owner: of the tenant, and of the key if there is one.

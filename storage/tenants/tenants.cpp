@@ -96,7 +96,9 @@ TenantView view_of(Db& db, const Limits& defaults, const std::string& owner, con
   TenantView view;
   view.own = schemas::limits_of(own);
   view.limits = view.own.or_else(defaults);
-  auto s = db.prepare("SELECT open_jobs, stored_jobs, stored_bytes FROM quota_usage WHERE owner = ?1");
+  auto s = db.prepare(R"(
+      SELECT open_jobs, stored_jobs, stored_bytes FROM quota_usage WHERE owner = ?1
+      ORDER BY version DESC LIMIT 1)"_sql);
   if (s.bind(owner).step()) {
     view.use.running_jobs = s.integer(0);
     view.use.stored_jobs = s.integer(1);
