@@ -159,6 +159,9 @@ std::string missing_database_error(const DataDir& dir) {
   std::error_code failed;
   const bool is_there = std::filesystem::exists(dir.database, failed);
   if (failed || (is_there && file_bytes(dir.database) > 0)) return {};
+  if (!is_there && std::filesystem::exists(dir.database + kMovedSuffix, failed))
+    return dir.database +
+           " was copied to PostgreSQL: set store.url, or go back with `millrace store copy --to sqlite`";
   return lost_store_error(dir, is_there ? " is empty" : " is missing", evidence);
 }
 

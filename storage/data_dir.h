@@ -71,6 +71,8 @@ FileStamp file_stamp(const std::string& path);
 
 // The first schema version that has the table.
 inline constexpr int kIdentitySchema = 16;
+// Added to the name of the database after its rows were copied to PostgreSQL.
+inline constexpr const char* kMovedSuffix = ".moved";
 
 // Inserts the row: the id in the file, if the database is older than the table; otherwise a new id. REQUIRES:
 // in the transaction that creates the table. Throws DbError, also if the file has no valid id.

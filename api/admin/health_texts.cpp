@@ -12,9 +12,10 @@ struct HealthTexts {
 constexpr HealthTexts health_texts(HealthPart part) {
   switch (part) {
     case HealthPart::kStore:
-      return {"The database that stores all jobs.",
-              "New jobs are rejected until the database is writable again: resume or end the process that "
-              "locks it (see the detail), and check that its disk accepts writes."};
+      return {
+          "The database that stores all jobs.",
+          "New jobs are rejected until the database is writable again. The detail says what it waits for: "
+          "a process that locks it (resume or end it), its disk, or PostgreSQL and its standby."};
     case HealthPart::kDispatch:
       return {"How idle workers are notified of new jobs: inside this process, or through Kafka.",
               "No job is lost: workers poll for jobs and start them a second or two later. Check that Kafka "

@@ -116,10 +116,14 @@ void check_postgres(const Settings& settings, Report& report) {
   if (found->schema > found->newest_schema)
     return report.fail("store", text + ", this millrace has " + std::to_string(found->newest_schema),
                        "Run the newer millrace.");
-  found->has_synchronous_standby
-      ? report.ok("store", text + ", with a synchronous standby")
-      : report.warn("store", text + ": no synchronous standby",
-                    "If the server's disk is lost, accepted jobs are lost with it; set up a standby.");
+  if (found->has_synchronous_standby && !found->standby_is_connected)
+    report.fail("store", text + ": its synchronous standby is not connected, so no commit ends",
+                "Start the standby, or change synchronous_standby_names to go on with one copy.");
+  else if (found->has_synchronous_standby)
+    report.ok("store", text + ", with a synchronous standby");
+  else
+    report.warn("store", text + ": no synchronous standby",
+                "If the server's disk is lost, accepted jobs are lost with it; set up a standby.");
   check_server_time(*found, report);
   if (found->oldest_snapshot >= kOldSnapshot) {
     report.warn("database",

@@ -116,10 +116,12 @@ int store_check(const Flags& flags) {
   if (loaded.settings->store_url.empty()) return usage(kNeedsUrl);
   const auto found = storage::inspect_postgres(loaded.settings->store_url);
   if (!found) return fail(found.error().message);
+  const bool waits = found->has_synchronous_standby && !found->standby_is_connected;
   std::cout << "PostgreSQL " << found->server_version << ", schema " << found->schema
             << ", this millrace has " << found->newest_schema << ", "
-            << (found->has_synchronous_standby ? "a" : "no") << " synchronous standby\n";
-  return found->schema == found->newest_schema ? cli::kOk : cli::kFailed;
+            << (found->has_synchronous_standby ? "a" : "no") << " synchronous standby"
+            << (waits ? " that is not connected: no commit ends" : "") << '\n';
+  return found->schema == found->newest_schema && !waits ? cli::kOk : cli::kFailed;
 }
 
 int store_copy(const std::string& target, bool skips_damaged, const Flags& flags) {

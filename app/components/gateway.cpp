@@ -32,6 +32,8 @@
 namespace millrace::app {
 namespace {
 
+// Documents that are sent to S3, or read from there, at once. A folder is written by one thread.
+constexpr unsigned kUploads = 16;
 constexpr std::chrono::seconds kHandOverMax{10};  // the last part of a drain
 // Maintenance looks this often for what another process has scheduled, since perhaps no bus announces it: any
 // process may have peers.
@@ -153,7 +155,9 @@ base::Status Gateway::Impl::open_store() {
   if (roles.api) core.store->set_completion_scope([] { return std::make_shared<front::Cork>(); });
   add_store_metrics(core.metrics, *core.store);
   if (core.dispatch->durable()) add_dispatch_metrics(core.metrics, *core.dispatch);
-  pool = std::make_unique<base::Pool>(base::Pool::Options{});
+  base::Pool::Options threads;
+  if (settings.blobs) threads = {.threads = kUploads + 2, .large_max = kUploads};
+  pool = std::make_unique<base::Pool>(threads);
   loop = std::make_unique<net::Loop>("api-loop");
   waiters = std::make_unique<jobs::Waiters>(*core.store);
   submit = std::make_unique<jobs::JobSubmitter>(*core.store, core.clock);

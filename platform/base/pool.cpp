@@ -60,22 +60,24 @@ void run_task(const std::function<void()>& task) {
 
 }  // namespace
 
+bool Pool::has_large() const { return !large_.empty() && large_running_ < options_.large_max; }
+
 void Pool::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    ready_.wait(lock, [this] { return closed_ || !quick_.empty() || (!large_.empty() && !large_running_); });
+    ready_.wait(lock, [this] { return closed_ || !quick_.empty() || has_large(); });
     const bool large = quick_.empty();
-    if (large && (large_.empty() || large_running_)) return;
+    if (large && !has_large()) return;
     auto& tasks = large ? large_ : quick_;
     std::function<void()> task = std::move(tasks.front());
     tasks.pop_front();
-    large_running_ = large_running_ || large;
+    if (large) ++large_running_;
     lock.unlock();
     run_task(task);
     task = nullptr;
     lock.lock();
-    if (large) large_running_ = false;
-    if (large && !large_.empty()) ready_.notify_one();
+    if (large) --large_running_;
+    if (large && has_large()) ready_.notify_one();
   }
 }
 

@@ -10,14 +10,15 @@
 namespace millrace::base {
 
 // A pool of threads for blocking tasks (docs/design/architecture.md §6, "pool"). It has two queues. `quick`
-// tasks (store reads, small files) run first, `large` tasks (bodies above 32 KiB, blobs) second. At most one
-// thread runs a large task, so uploads never fill the pool. A task must not wait for another task of the
-// pool. Thread-safe.
+// tasks (store reads, small files) run first, `large` tasks (bodies above 32 KiB, blobs) second. Only
+// `large_max` threads run large tasks at once, so uploads never fill the pool. A task must not wait for
+// another task of the pool. Thread-safe.
 class Pool {
  public:
   enum class Queue { kQuick, kLarge };
   struct Options {
     unsigned threads = 2;
+    unsigned large_max = 1;        // less than `threads`; more than 1 where large tasks wait for a network
     std::size_t queue_max = 4096;  // per queue
   };
 
@@ -41,7 +42,8 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::deque<std::function<void()>> quick_, large_;
-  bool large_running_ = false;
+  bool has_large() const;  // one that may begin now
+  unsigned large_running_ = 0;
   bool closed_ = false;
   std::vector<std::jthread> threads_;
 };

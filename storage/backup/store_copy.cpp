@@ -456,15 +456,15 @@ base::Result<std::vector<TableCopy>> copy_to_postgres(const std::string& data_di
   auto lock = close_data_dir(dir);
   if (!lock) return lock.error();
   std::error_code unreadable;
-  if (std::filesystem::exists(dir.database + ".moved", unreadable))
-    return copy_refused(dir.database +
-                        ".moved is there from an earlier copy; remove it, or keep it elsewhere");
+  if (std::filesystem::exists(dir.database + kMovedSuffix, unreadable))
+    return copy_refused(dir.database + kMovedSuffix +
+                        " is there from an earlier copy; remove it, or keep it elsewhere");
   auto done = [&] {
     SqliteDb from({.path = dir.database});
     return copy_to(from, url, steps);
   }();
   if (!done) return done;
-  if (auto moved = rename_database(dir.database, dir.database + ".moved"); !moved) return moved.error();
+  if (auto moved = rename_database(dir.database, dir.database + kMovedSuffix); !moved) return moved.error();
   return done;
 } catch (const DbError& e) {
   return copy_refused(e.message);

@@ -15,7 +15,7 @@ base::Error overloaded(std::string why, std::chrono::milliseconds retry_after) {
 base::Error store_error(const DbError& e) {
   using std::chrono::seconds;
   if (e.is_full()) return overloaded("the disk of the data directory is full", seconds(30));
-  if (e.is_busy()) return overloaded("the store is locked by another program", seconds(5));
+  if (e.is_busy()) return overloaded("the store is busy: another process holds its write lock", seconds(5));
   if (e.cause == DbError::Cause::kUnreachable)
     return overloaded("the store's database cannot be reached", seconds(2));
   if (e.cause == DbError::Cause::kInterrupted)

@@ -13,7 +13,8 @@ struct PostgresInspection {
   std::string server_version;
   int schema = 0;  // 0: none yet
   int newest_schema = 0;
-  bool has_synchronous_standby = false;
+  // A standby that each commit waits for is configured; it is connected. Without it no commit ends.
+  bool has_synchronous_standby = false, standby_is_connected = false;
   std::chrono::milliseconds server_ahead{0};  // the server's clock less this host's
   // The age of the oldest snapshot that any session holds, as far as this role may see it: dead rows that are
   // younger are kept.

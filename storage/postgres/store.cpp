@@ -53,7 +53,7 @@ std::string why_busy(const std::string& url, int server_process, const std::stop
     PostgresDb db(url);
     const std::stop_callback end(stop, [&db] { db.stop_waiting(); });
     auto s = db.prepare(R"(
-        SELECT CASE WHEN w.wait_event = 'SyncRep'
+        SELECT CASE WHEN 'SyncRep' IN (w.wait_event, b.wait_event)
             THEN 'the standby of PostgreSQL (synchronous_standby_names = '
                 || current_setting('synchronous_standby_names') || ') does not confirm commits'
             WHEN b.pid IS NOT NULL

@@ -259,7 +259,7 @@ void GroupWriter::submit(Priority priority, std::size_t payload_bytes, Operation
 
 std::optional<std::string> GroupWriter::refusal(Priority priority) const {
   if (priority == Priority::kUrgent) return std::nullopt;
-  if (health_.degraded()) return "the store is waiting for another process that holds its write lock";
+  if (health_.degraded()) return "the store takes no writes at the moment; try again later";
   if (priority == Priority::kInteractive || !health_.disk_low()) return std::nullopt;
   return "the disk of the data directory is nearly full: less than store.disk_free_min is free. Try again "
          "later; the gateway's operator must free some space";

@@ -12,7 +12,7 @@
 namespace millrace::storage {
 namespace {
 
-constexpr const char* kWritesFail = "writes fail; the gateway's log names the file and the cause";
+constexpr const char* kWritesFail = "writes fail; the gateway's log has the cause";
 
 }  // namespace
 

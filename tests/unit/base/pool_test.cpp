@@ -89,6 +89,21 @@ TEST(Pool, AtMostOneThreadIsOnALargeTask) {
   EXPECT_TRUE(wait_until([&] { return second_large == 1; }));
 }
 
+TEST(Pool, AsManyThreadsAreOnLargeTasksAsItsOptionSays) {
+  Gate gate;
+  std::atomic<int> third_large = 0;
+  Pool pool({.threads = 4, .large_max = 2});
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pool.post(Queue::kLarge, [&] { gate.wait(); }));
+  ASSERT_TRUE(gate.reaches(2));
+  ASSERT_TRUE(pool.post(Queue::kLarge, [&] { ++third_large; }));
+  std::atomic<int> quick = 0;
+  ASSERT_TRUE(pool.post(Queue::kQuick, [&] { ++quick; }));
+  EXPECT_TRUE(wait_until([&] { return quick == 1; }));
+  EXPECT_EQ(third_large, 0);
+  gate.open();
+  EXPECT_TRUE(wait_until([&] { return third_large == 1; }));
+}
+
 TEST(Pool, QuickTasksGoBeforeLargeOnes) {
   Gate gate;
   std::string order;
