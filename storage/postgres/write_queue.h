@@ -28,9 +28,9 @@ struct PostgresText {
   std::string many_keys{};  // a name
 };
 
-// Writes of a transaction whose results nothing has needed yet. A write joins an earlier one with the same text to
-// one statement for both, unless one between them touches the same rows. It may then run before a write of
-// other rows that came first; what the transaction sees and commits is the same.
+// Writes of a transaction whose results nothing has needed yet. A write joins an earlier one with the same
+// text to one statement for both, unless one between them touches the same rows. It may then run before a
+// write of other rows that came first; what the transaction sees and commits is the same.
 class WriteQueue {
  public:
   struct Batch {

@@ -37,7 +37,8 @@ const EngineKind kEngines[] = {
        return std::make_unique<PostgresDb>(schema_url(folder));
      },
      "CREATE TABLE t (id bytea, n bigint, r double precision, s text, b bytea);"
-     "CREATE TABLE writers (writer bytea, group_seq bigint, at timestamptz NOT NULL, PRIMARY KEY (writer, group_seq))"},
+     "CREATE TABLE writers (writer bytea, group_seq bigint, at timestamptz NOT NULL, PRIMARY KEY (writer, "
+     "group_seq))"},
 };
 
 class Engine : public ::testing::TestWithParam<EngineKind> {
