@@ -143,14 +143,16 @@ QuotaLedger::Account& QuotaLedger::account(Db& db, bool of_key, std::string_view
             coalesce(u.stored_bytes, 0), coalesce(u.version, 0), k.budget, coalesce(k.rotated_to, '')
         FROM (SELECT 1) AS one LEFT JOIN api_keys AS k ON k.id = ?2
             LEFT JOIN quota_usage AS u ON u.owner = ?1
-                AND u.version = (SELECT max(version) FROM quota_usage WHERE owner = ?1))"_sql));
+                AND u.version = (SELECT version FROM quota_usage WHERE owner = ?1
+                    ORDER BY version DESC LIMIT 1))"_sql));
   } else {
     load(db.prepare_without_flush(R"(
         SELECT coalesce(t.limits, '{}'), coalesce(u.open_jobs, 0), coalesce(u.stored_jobs, 0),
             coalesce(u.stored_bytes, 0), coalesce(u.version, 0), t.budget
         FROM (SELECT 1) AS one LEFT JOIN tenants AS t ON t.name = ?2
             LEFT JOIN quota_usage AS u ON u.owner = ?1
-                AND u.version = (SELECT max(version) FROM quota_usage WHERE owner = ?1))"_sql));
+                AND u.version = (SELECT version FROM quota_usage WHERE owner = ?1
+                    ORDER BY version DESC LIMIT 1))"_sql));
   }
   if (!replaced_by.empty()) {
     Account& newer = this->account(db, true, replaced_by);
