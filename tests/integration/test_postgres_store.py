@@ -51,7 +51,7 @@ def test_jobs_move_to_postgresql_and_back(url, tmp_path):
     assert copied.returncode == 0, copied.stderr
     assert "rows of" in copied.stdout and "jobs: 1 rows" in copied.stderr
     again = millrace("serve", "--data", data)
-    assert again.returncode == 1 and "millrace.db is missing" in again.stderr, again.stderr
+    assert again.returncode == 1 and "was copied to PostgreSQL: set store.url" in again.stderr, again.stderr
 
     gateway = Gateway(data, "--store.url", url).start()
     assert result(gateway, first) == before
