@@ -191,6 +191,7 @@ def test_a_worker_that_cannot_renew_a_lease_ends_its_work_before_the_lease_ends(
             assert call.disconnected.wait(LEASE_S), "the call goes on although another worker may have the job"
             print(f"the call was ended {call.disconnected_at - paused:.1f} s after the last renewal was possible")
             postgres.resume()
+            eventually(lambda: gateway.client.get(f"/v1/jobs/{job}").status == 200, what="the store can be read again")
             assert gateway.client.wait_terminal(job, within_s=60)["status"] == "succeeded"
             assert "the second one" in gateway.client.get(f"/v1/jobs/{job}/result").body.decode()
             gate.set()
