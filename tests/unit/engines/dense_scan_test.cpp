@@ -39,7 +39,7 @@ milliseconds cpu_now() {
 
 TEST(DenseScan, AWrongGuessOfTheOrientationLeavesTimeForTheRightOne) {
   process::Spawner spawner;
-  EngineLimits limits;
+  EngineLimits limits = testing::patient_limits();
   Recogniser recogniser(limits, "eng");
   ASSERT_TRUE(recogniser.ready());
   ScanReader reader(limits, recogniser);

@@ -42,7 +42,7 @@ class DoubtsTest : public ::testing::Test {
   }
 
   process::Spawner spawner_;
-  EngineLimits limits_;
+  EngineLimits limits_ = testing::patient_limits();
   Recogniser recogniser_{limits_, "eng"};
   ScanReader reader_{limits_, recogniser_};
 };

@@ -106,8 +106,19 @@ std::string engine_path() {
   return path.substr(0, path.rfind('/')) + "/millrace-engine";
 }
 
+EngineLimits patient_limits() {
+  EngineLimits limits;
+  limits.page_cpu *= 10;
+  limits.poppler_cpu *= 10;
+  limits.decode_cpu *= 10;
+  limits.sentence_cpu *= 10;
+  limits.voice_sentence_cpu *= 10;
+  return limits;
+}
+
 EnginePool::Options engine_options() {
   EnginePool::Options options;
+  options.limits = patient_limits();
   options.engine_path = engine_path();
   options.children = 2;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

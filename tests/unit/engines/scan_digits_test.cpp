@@ -45,7 +45,7 @@ class ScanDigitsTest : public ::testing::Test {
     return text;
   }
   process::Spawner spawner_;
-  EngineLimits limits_;
+  EngineLimits limits_ = testing::patient_limits();
   Recogniser recogniser_{limits_, "eng"};
   ScanReader reader_{limits_, recogniser_};
 };
