@@ -6,9 +6,7 @@
 namespace millrace::storage {
 
 void PostgresStatement::set(int parameter, PostgresValue value) {
-  const auto count = static_cast<std::size_t>(parameter);
-  if (values_.size() < count) values_.resize(count);
-  values_[count - 1] = std::move(value);
+  values_.at(static_cast<std::size_t>(parameter) - 1) = std::move(value);
 }
 
 void PostgresStatement::bind(int parameter, std::int64_t value) {

@@ -14,7 +14,8 @@ namespace millrace::storage {
 // the connection's queue; a read by key may be answered from memory.
 class PostgresStatement final : public PreparedStatement {
  public:
-  PostgresStatement(PostgresDb& db, std::shared_ptr<PostgresText> text) : db_(db), text_(std::move(text)) {}
+  PostgresStatement(PostgresDb& db, std::shared_ptr<PostgresText> text)
+      : db_(db), text_(std::move(text)), values_(text_->form.parameters) {}
 
   void bind(int parameter, std::int64_t value) override;
   void bind(int parameter, double value) override;
@@ -37,7 +38,7 @@ class PostgresStatement final : public PreparedStatement {
 
   PostgresDb& db_;
   const std::shared_ptr<PostgresText> text_;
-  std::vector<PostgresValue> values_;
+  std::vector<PostgresValue> values_;  // NULL until it is bound
   KeyedRows rows_;
   int row_ = -1;
   int changes_ = 0;

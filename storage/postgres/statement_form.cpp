@@ -63,6 +63,24 @@ std::string key_of_condition(std::string_view sql) {
   return further.empty() || further.starts_with(" AND ") ? std::string(column) : std::string();
 }
 
+// The number in `$N` at the beginning of `text`.
+std::size_t parameter_at(std::string_view text) {
+  std::size_t number = 0;
+  std::from_chars(text.data() + 1, text.data() + text.size(), number);
+  return number;
+}
+
+// The largest N of all `$N` outside of quotes.
+std::size_t parameters_of(std::string_view sql) {
+  std::size_t count = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < sql.size(); ++at) {
+    if (sql[at] == '\'') quoted = !quoted;
+    if (!quoted && sql[at] == '$') count = std::max(count, parameter_at(sql.substr(at)));
+  }
+  return count;
+}
+
 constexpr std::string_view kValues = " VALUES (";
 
 // The first column of an INSERT of one row, if its value is $1.
@@ -90,6 +108,7 @@ bool StatementForm::names(std::string_view word) const { return std::ranges::bin
 StatementForm form_of(std::string_view sql) {
   StatementForm form;
   form.words = words_of(sql);
+  form.parameters = parameters_of(sql);
   const auto count = [&](std::string_view word) { return std::ranges::count(form.words, word); };
   const bool is_insert = sql.starts_with("INSERT INTO "), is_update = sql.starts_with("UPDATE ");
   const bool is_delete = sql.starts_with("DELETE FROM ");
@@ -129,9 +148,7 @@ std::string with_row_values(std::string_view sql, std::span<const unsigned> type
       continue;
     }
     const std::string_view digits = word_at(sql, at + 1);
-    std::size_t number = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    out += types[number - 1] == 0 ? "NULL" : "v.p" + std::string(digits);
+    out += types[parameter_at(sql.substr(at)) - 1] == 0 ? "NULL" : "v.p" + std::string(digits);
     at += digits.size();
   }
   return out;

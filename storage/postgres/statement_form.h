@@ -15,7 +15,8 @@ struct StatementForm {
     kOther,  // done at once
   };
   Kind kind = Kind::kOther;
-  std::string target;  // the table that a write changes
+  std::size_t parameters = 0;  // $1 to this number
+  std::string target;          // the table that a write changes
   // The statement touches only rows in which this column has the value of $1. Empty: it may touch any rows.
   std::string key;
   bool is_joinable = false;          // multi_row_sql makes one statement of many with other values

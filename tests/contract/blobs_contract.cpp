@@ -157,7 +157,8 @@ TEST_P(BlobsContract, WhatIsAnnouncedTakesNoSpaceBeforeItArrives) {
   EXPECT_LE(bytes_on_disk(), 10 * kMiB);
 }
 
-// Other programs write to this disk and delete: the margin is larger than what they do in the time of this test.
+// Other programs write to this disk and delete: the margin is larger than what they do in the time of this
+// test.
 TEST_P(BlobsContract, ABlobThatGrowsStopsAtTheFreeSpaceOfTheDisk) {
   constexpr std::int64_t kMargin = 512 << 20;
   blobs_ = open(free_bytes(dir_.str()) - kMargin);

@@ -103,6 +103,14 @@ TEST_P(Engine, AStatementTakesNothingAndValuesInTurn) {
   EXPECT_EQ(s.integer(4), 1) << "a condition is 0 or 1";
 }
 
+TEST_P(Engine, WhatIsNotBoundIsNothing) {
+  db().prepare("INSERT INTO t (n, s, r, b) VALUES (?1, ?2, ?3, ?4)").bind(1).run();
+  auto s = db().prepare("SELECT n, s, r, b FROM t");
+  ASSERT_TRUE(s.step());
+  EXPECT_EQ(s.integer(0), 1);
+  for (const int column : {1, 2, 3}) EXPECT_TRUE(s.is_null(column));
+}
+
 TEST_P(Engine, SumsOfLargeNumbersAreExact) {
   for (const std::int64_t n : {std::int64_t{4'000'000'000'000'000'003}, std::int64_t{-1},
                                std::int64_t{100'000'000}, std::int64_t{20'000}})
