@@ -124,6 +124,9 @@ void check_postgres(const Settings& settings, Report& report) {
   else
     report.warn("store", text + ": no synchronous standby",
                 "If the server's disk is lost, accepted jobs are lost with it; set up a standby.");
+  if (!found->may_monitor)
+    report.warn("database", "the role of store.url cannot see the sessions of others, such as old snapshots",
+                "On the server: GRANT pg_monitor TO the role.");
   check_server_time(*found, report);
   if (found->oldest_snapshot >= kOldSnapshot) {
     report.warn("database",

@@ -299,7 +299,10 @@ base::Status Gateway::Impl::start_api() {
                                           .dispatch_health = {},
                                           .options = {}};
   dependencies.dispatch_health = [this] {
-    const bus::HealthReport report = core.dispatch->health();
+    bus::HealthReport report = core.dispatch->health();
+    if (const auto hints = core.events->health();
+        report.health == bus::Health::kUp && hints.health != bus::Health::kUp)
+      report = hints;
     return api::DispatchHealth{report.health == bus::Health::kUp, report.detail};
   };
   dependencies.secret_key = *std::move(secret_key);

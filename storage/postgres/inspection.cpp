@@ -23,13 +23,15 @@ void read_server(Db& db, PostgresInspection& found) {
           (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
           coalesce((SELECT extract(epoch FROM max(clock_timestamp() - xact_start))::bigint
               FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid()), 0),
-          EXISTS (SELECT 1 FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', 'quorum')))");
+          EXISTS (SELECT 1 FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', 'quorum')),
+          pg_has_role(current_user, 'pg_monitor', 'usage'))");
   const std::int64_t before = own_wall_ms();
   s.step();
   const std::int64_t own = (before + own_wall_ms()) / 2;
   found.server_version = s.text(0);
   found.has_synchronous_standby = s.integer(1) != 0;
   found.standby_is_connected = s.integer(4) != 0;  // a role without pg_monitor sees no sync_state
+  found.may_monitor = s.integer(5) != 0;
   found.server_ahead = milliseconds(s.integer(2) - own);
   found.oldest_snapshot = std::chrono::seconds(s.integer(3));
 }

@@ -16,6 +16,8 @@ struct PostgresInspection {
   // A standby that each commit waits for is configured; it is connected. Without it no commit ends.
   bool has_synchronous_standby = false, standby_is_connected = false;
   std::chrono::milliseconds server_ahead{0};  // the server's clock less this host's
+  // The role has pg_monitor. Without it, it sees neither what a standby has, nor the sessions of other roles.
+  bool may_monitor = false;
   // The age of the oldest snapshot that any session holds, as far as this role may see it: dead rows that are
   // younger are kept.
   std::chrono::seconds oldest_snapshot{0};

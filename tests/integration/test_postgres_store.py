@@ -131,6 +131,18 @@ def test_init_and_check_say_what_the_database_has(url, server, tmp_path):
     assert "PostgreSQL 15" in doctor.stdout and "no synchronous standby" in doctor.stdout
 
 
+def test_doctor_asks_for_what_it_may_not_see(url, server, tmp_path):
+    assert millrace("store", "init", "--data", tmp_path, "--store.url", url).returncode == 0
+    name = url.rsplit("/", 1)[1]
+    server.query(f"CREATE ROLE plain LOGIN; ALTER DATABASE {name} OWNER TO plain")
+    server.query("GRANT SELECT ON ALL TABLES IN SCHEMA public TO plain", url)
+    doctor = millrace("doctor", "--data", tmp_path, "--store.url", url.replace("millrace@", "plain@"))
+    assert "GRANT pg_monitor" in doctor.stdout, doctor.stdout
+    server.query("GRANT pg_monitor TO plain")
+    doctor = millrace("doctor", "--data", tmp_path, "--store.url", url.replace("millrace@", "plain@"))
+    assert "PostgreSQL 15" in doctor.stdout and "GRANT pg_monitor" not in doctor.stdout, doctor.stdout
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
