@@ -80,7 +80,12 @@ base::Result<std::unique_ptr<Presence>> Presence::open(const Options& options, s
 
 Presence::~Presence() { leave(); }
 
-void Presence::set_runs_machines() { state_->runs_machines = true; }
+void Presence::set_runs_machines() {
+  state_->runs_machines = true;
+  state_->loop->post([state = state_] {
+    if (!state->is_reporting) state->report_again();
+  });
+}
 
 bool Presence::maintains() const { return steady_clock::now() < state_->maintains_until.load(); }
 
@@ -112,15 +117,19 @@ void Presence::State::apply_report(const storage::Installation& found, steady_cl
   if (model_processes_changed) model_processes_changed(model_processes);
 }
 
+// At once if the last report is wrong: jobs of machines wait for it.
 void Presence::State::report_again() {
   if (stopped) return;
-  timer = loop->after(kReportEvery, [self = shared_from_this()] { self->report(); });
+  const bool is_changed = runs_machines != own.runs_machines;
+  const std::chrono::milliseconds pause = is_changed ? std::chrono::milliseconds(0) : kReportEvery;
+  timer = loop->after(pause, [self = shared_from_this()] { self->report(); });
 }
 
 // While the store does not answer, the last report counts until it is too old.
 void Presence::State::report() {
   const std::lock_guard lock(reporting);
   if (stopped) return;
+  is_reporting = true;
   own.runs_machines = runs_machines;
   storage::Processes(store).report(own, [self = shared_from_this(), sent_at = steady_clock::now()](
                                             const base::Result<storage::Installation>& found) {
@@ -130,7 +139,11 @@ void Presence::State::report() {
       // It was silent for so long that another process took its name.
       storage::end_process("process_superseded", {{"error", found.error().message}});
     }
-    if (!self->stopped) self->loop->post([self] { self->report_again(); });
+    if (self->stopped) return;
+    self->loop->post([self] {
+      self->is_reporting = false;
+      self->report_again();
+    });
   });
 }
 

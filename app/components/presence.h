@@ -36,7 +36,7 @@ class Presence {
   Presence(const Presence&) = delete;
   Presence& operator=(const Presence&) = delete;
 
-  // This process runs the machines of its host from now on. Any thread.
+  // This process runs the machines of its host from now on; reports it at once. Any thread.
   void set_runs_machines();
   // This host does the maintenance of the store, by a report that is not too old. Any thread.
   bool maintains() const;
@@ -61,7 +61,8 @@ class Presence {
     std::function<void(int)> model_processes_changed;
     std::atomic<std::chrono::steady_clock::time_point> maintains_until{};
     net::Loop* loop = nullptr;
-    net::Loop::Timer timer;  // loop thread only
+    net::Loop::Timer timer;  // this and the next: loop thread only
+    bool is_reporting = false;
 
     void apply_report(const storage::Installation& found, std::chrono::steady_clock::time_point sent_at);
     void report();

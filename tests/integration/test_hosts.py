@@ -5,11 +5,14 @@ import statistics
 import subprocess
 import uuid
 
+import openai_replies
 import pytest
+from commands import cli
 from millrace import BUILD, Client, Gateway, Kafka, Worker, admin_key, eventually, time_of
 from postgres import Postgres
 from s3 import S3
 from sandboxed import reachable_folder, run, skip_without_commands
+from upstream import Upstream
 
 STARTED_S = 0.3  # far below the time between two looks for jobs
 
@@ -24,8 +27,8 @@ class Hosts:
         own = ["--host.name", name, "--secrets.dir", self.folder / secrets]
         return ["--store.url", self.store_url, *own, *self.s3.flags()]
 
-    def start(self, name, *flags, role="serve"):
-        gateway = Gateway(self.folder / name, *self.flags(name), *flags, role=role)
+    def start(self, name, *flags, role="serve", **more):
+        gateway = Gateway(self.folder / name, *self.flags(name), *flags, role=role, **more)
         self.gateways[name] = gateway
         super(Gateway, gateway).start()
         gateway.client = Client(gateway.url, admin_key(self.folder / "alpha"))
@@ -62,6 +65,17 @@ def hosts(servers):
 
 def names(client):
     return {host["name"]: host for host in client.get("/v1/admin/hosts").json()["items"]}
+
+
+def wait_for_reports(client, expected):
+    """Each host has reported since all of them were there, and so knows of the others."""
+
+    def reports():
+        return {name: host["processes"][0]["seen_at"] for name, host in names(client).items()}
+
+    eventually(lambda: reports().keys() == expected, what="all hosts report")
+    before = reports()
+    eventually(lambda: all(now != before[name] for name, now in reports().items()), what="all hosts report again")
 
 
 def wait_for_machines(client, count):
@@ -109,6 +123,13 @@ def test_a_command_starts_at_once_on_the_host_of_its_machine(hosts, with_kafka, 
         kafka.kill()
 
 
+def test_the_first_command_after_a_start_does_not_wait_for_a_report(hosts):
+    alpha = hosts.start("alpha")
+    skip_without_commands(alpha)
+    execution, _ = run(alpha.client, ["true"])
+    assert time_of(execution["started_at"]) - time_of(execution["created_at"]) < 1.0, execution
+
+
 def test_an_unknown_host_is_refused_with_the_names_of_the_others(hosts):
     alpha = hosts.start("alpha")
     skip_without_commands(alpha)
@@ -139,6 +160,45 @@ def test_each_of_two_api_processes_grants_half_of_a_limit(hosts):
         eventually(lambda gateway=gateway: counts_for_two(gateway), what="the process knows of the other")
         statuses = [Client(gateway.url, few).get("/v1/jobs").status for _ in range(8)]
         assert 4 <= statuses.count(200) <= 5, statuses
+
+
+def test_each_of_two_processes_that_call_a_model_uses_half_of_its_limit(hosts, tmp_path):
+    with Upstream() as upstream:
+        upstream.reply_always(openai_replies.completion("Hello"))
+        config = tmp_path / "millrace.yaml"
+        row = f"provider: openai, base_url: '{upstream.url}', api_key: env:UP_KEY"
+        config.write_text(f"models:\n- {{name: bounded, {row}, limits: {{requests_per_minute: 10}}}}\n")
+        env = {"UP_KEY": "sk-0123456789"}
+        for name in ("alpha", "beta"):
+            hosts.start(name, "--config", config, env=env)
+        wait_for_reports(hosts.gateways["alpha"].client, {"alpha", "beta"})
+        for name in ("alpha", "beta"):
+            body = {"model": "bounded", "messages": "hello"}
+            statuses = [hosts.gateways[name].client.post("/v1/chat/completions", body).status for _ in range(10)]
+            assert statuses == [200] * 5 + [429] * 5
+        assert len(upstream.requests) == 10
+
+
+def test_the_url_of_a_picture_works_on_every_host(hosts):
+    alpha, beta = hosts.start("alpha", "--mock"), hosts.start("beta", role="api")
+    made = alpha.client.post("/v1/images/generations", {"model": "mock/image", "prompt": "a red square"}).json()
+    url = made["data"][0]["url"]
+    assert url.startswith(alpha.url)
+    replies = [Client(gateway.url, None).get(url.removeprefix(alpha.url)) for gateway in (alpha, beta)]
+    assert [reply.status for reply in replies] == [200, 200], replies[1].body
+    assert replies[0].body == replies[1].body and replies[0].body.startswith(b"\x89PNG")
+
+
+def test_a_login_that_one_host_certifies_is_accepted_by_the_machine_of_another(hosts):
+    alpha, beta = hosts.start("alpha"), hosts.start("beta")
+    skip_without_commands(alpha)
+    wait_for_machines(alpha.client, 2)
+    machine = alpha.client.post("/v1/machines", {"host": "beta"}).json()["machine_id"]
+    offers = cli(beta, "doctor", "--data", beta.data, *hosts.flags("beta")).stdout.splitlines()
+    if not any(line.split()[:2] == ["ok", "sshd"] for line in offers):
+        pytest.skip("according to `millrace doctor` this host offers no SSH sessions")
+    done = cli(alpha, "ssh", machine, "--", "echo", "$MILLRACE_MACHINE_ID")
+    assert (done.returncode, done.stdout.strip()) == (0, machine), done.stderr
 
 
 def test_a_host_with_other_secrets_is_refused(hosts):
