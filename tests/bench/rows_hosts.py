@@ -3,6 +3,7 @@ many more pages more hosts read."""
 
 import os
 import select
+import time
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
@@ -97,6 +98,14 @@ def slots(bench):
     ]
 
 
+# Asks rarely: each question is a process on the same cores.
+def _wait_for_pages(postgres, count):
+    deadline = time.monotonic() + ENDS_WITHIN_S
+    while _ended(postgres) < count:
+        assert time.monotonic() < deadline, f"{_ended(postgres)} of {count} pages were read within {ENDS_WITHIN_S} s"
+        _pause(1)
+
+
 def _pages_per_second(bench, pages, count):
     hosts = [Share(f"host{number}") for number in range(count)]
     with ExitStack() as stack:
@@ -108,7 +117,7 @@ def _pages_per_second(bench, pages, count):
             assert api.client.submit_ocr(data_uri(pages[number % len(pages)])).status == 202
         for worker in workers:
             worker.start()
-        eventually(lambda: _ended(postgres) == SCANS_PER_HOST * count, ENDS_WITHIN_S, "all pages are read")
+        _wait_for_pages(postgres, SCANS_PER_HOST * count)
         first, last = postgres.query("SELECT min(started_at), max(completed_at) FROM jobs").split("|")
         return SCANS_PER_HOST * count * 1000 / (int(last) - int(first))
 
