@@ -3,8 +3,10 @@
 #include <optional>
 
 #include "api/call.h"
+#include "api/context.h"
 #include "platform/base/crypto.h"
 #include "storage/jobs/idempotent_call.h"
+#include "storage/writer/writer.h"
 
 namespace millrace::api {
 
@@ -16,5 +18,14 @@ base::Result<std::optional<storage::IdempotencyKey>> optional_key(Call& call);
 // The same with another fingerprint, which is computed only if there is a key.
 base::Result<std::optional<storage::IdempotencyKey>> optional_key(
     Call& call, const std::function<base::Sha256Digest()>& fingerprint);
+
+// Who calls, and with which key.
+storage::IdempotentCall idempotent_call(Context& context, const Call& call,
+                                        std::optional<storage::IdempotencyKey> key);
+
+// 200 with the body; with `idempotent-replayed` if the body is a stored reply.
+front::Reply http_reply_of(const storage::CallReply& answer);
+// A callback that sends the outcome of a storage operation as the response to `call`.
+storage::Callback<storage::CallReply> reply_callback(CallPtr call);
 
 }  // namespace millrace::api

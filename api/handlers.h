@@ -33,7 +33,6 @@ void deferred_chat(Context&, CallPtr);
 void create_embeddings(Context&, CallPtr);
 void create_images(Context&, CallPtr);
 void image_file(Context&, CallPtr);
-std::span<const schemas::Field> image_file_fields();
 
 // speech_handlers.cpp
 void create_speech(Context&, CallPtr);
@@ -69,6 +68,17 @@ void get_artifact(Context&, CallPtr);
 void delete_artifact(Context&, CallPtr);
 void artifact_content(Context&, CallPtr);
 std::span<const schemas::Field> artifact_list_fields();
+
+// stored_file_handlers.cpp
+void upload_stored_file(Context&, CallPtr);
+void list_stored_files(Context&, CallPtr);
+void get_stored_file(Context&, CallPtr);
+void delete_stored_file(Context&, CallPtr);
+void stored_file_content(Context&, CallPtr);
+void stored_file_url(Context&, CallPtr);
+void signed_file_content(Context&, CallPtr);
+std::span<const schemas::Field> stored_file_list_fields();
+std::span<const schemas::Field> stored_file_url_fields();
 
 // file_handlers.cpp
 void put_file(Context&, CallPtr);

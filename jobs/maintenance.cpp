@@ -90,6 +90,7 @@ Maintenance::Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxP
       moves_(store),
       machines_(store),
       images_(store),
+      files_(store),
       spending_(store) {}
 
 void Maintenance::tick(Next next) {
@@ -107,7 +108,9 @@ bool Maintenance::retention_is_due() const {
 void Maintenance::look(const RoundPtr& round) {
   const auto due = moves_.next_due(options_.lease);
   const auto machines_due = machines_.next_due();
-  if (!due || !machines_due) return round->end(kAfterTrouble);
+  const auto has_blobs = moves_.has_unreferenced_blobs();
+  if (!due || !machines_due || !has_blobs) return round->end(kAfterTrouble);
+  if (*has_blobs) retained_at_.reset();  // what a client has deleted goes soon
   round->delay = due->has_value() ? options_.busy_period : options_.idle_period;
   add_due(*round, *due, *machines_due);
   if (dispatch_.durable() && due->has_value()) add_publication(*round);
@@ -201,6 +204,8 @@ void Maintenance::add_retention(Round& round) {
       [this, rows](storage::Callback<int> done) { machines_.drop_sessions(rows, std::move(done)); });
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { images_.drop_expired(rows, std::move(done)); });
+  round.steps.push_back(
+      [this, rows](storage::Callback<int> done) { files_.drop_expired(rows, std::move(done)); });
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { spending_.settle_abandoned(rows, std::move(done)); });
   round.steps.push_back([this, rows, files = &round.dropped_files](storage::Callback<int> done) {

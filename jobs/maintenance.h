@@ -7,6 +7,7 @@
 #include "jobs/outbox_publisher.h"
 #include "platform/base/pool.h"
 #include "storage/blobs/image_files.h"
+#include "storage/files/files.h"
 #include "storage/jobs/job_maintenance.h"
 #include "storage/machines/machines.h"
 #include "storage/tenants/spending.h"
@@ -67,6 +68,7 @@ class Maintenance {
   storage::JobMaintenance moves_;
   storage::MachineMaintenance machines_;
   storage::ImageFiles images_;
+  storage::Files files_;
   storage::Spending spending_;
   std::optional<base::BootTime> retained_at_;
 };

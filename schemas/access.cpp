@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, kScopeCount> kNames{
     "models",    "chat",       "embeddings", "images",       "audio",
     "ocr",       "exec:run",   "exec:read",  "ssh:issue",    "machines:write",
-    "jobs:read", "jobs:write", "metrics",    "tenant:admin", "admin",
+    "jobs:read", "jobs:write", "files:read", "files:write", "metrics",    "tenant:admin", "admin",
 };
 
 constexpr std::string_view kKeyPrefix = "mr_live_";

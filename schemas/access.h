@@ -24,6 +24,8 @@ enum class Scope : std::uint8_t {
   kMachinesWrite,
   kJobsRead,
   kJobsWrite,
+  kFilesRead,
+  kFilesWrite,
   kMetrics,      // only /metrics; `admin` includes it
   kTenantAdmin,  // the keys of its own tenant; `admin` includes it
   kAdmin,        // the whole installation

@@ -34,7 +34,7 @@ std::string_view content_type_of(const front::Head& head) { return head.header("
 // The form in which the client sends the body.
 enum class BodyForm : std::uint8_t { kWhole, kForm, kFile };
 BodyForm body_form(const front::Head& head, const Route& route) {
-  if (route.body == BodyKind::kForm) return BodyForm::kForm;
+  if (route.body == BodyKind::kForm || route.body == BodyKind::kFileForm) return BodyForm::kForm;
   if (route.body == BodyKind::kFile) return BodyForm::kFile;
   if (route.body != BodyKind::kDocument || is_json_type(content_type_of(head))) return BodyForm::kWhole;
   return media_type(content_type_of(head)).starts_with("multipart/") ? BodyForm::kForm : BodyForm::kFile;
@@ -42,6 +42,7 @@ BodyForm body_form(const front::Head& head, const Route& route) {
 
 const FileRules& file_rules(const Route& route) {
   if (route.body == BodyKind::kFile) return kAnyFileRules;
+  if (route.body == BodyKind::kFileForm) return kStoredFileRules;
   return route.body == BodyKind::kDocument ? kDocumentRules : kRecordingRules;
 }
 

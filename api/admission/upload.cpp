@@ -6,6 +6,7 @@
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 #include "platform/base/utf8.h"
+#include "schemas/files/stored_file.h"
 #include "schemas/machines/machine_file.h"
 #include "schemas/media/audio_format.h"
 #include "schemas/media/document_type.h"
@@ -84,6 +85,13 @@ constinit const FileRules kAnyFileRules{.subject = "file",
                                         .empty = Code::kBadRequest,  // never: an empty body has no upload
                                         .too_large = Code::kTooLarge,
                                         .check_head = [](std::string_view) -> base::Status { return {}; }};
+
+constinit const FileRules kStoredFileRules{.subject = "file",
+                                           .head_bytes = 1,
+                                           .bytes_max = schemas::kStoredFileBytesMax,
+                                           .empty = Code::kBadRequest,
+                                           .too_large = Code::kTooLarge,
+                                           .check_head = kAnyFileRules.check_head};
 
 Upload::Upload(base::Pool& pool, storage::Blobs& blobs, const FileRules& rules,
                const std::optional<std::string>& boundary, std::int64_t expected_bytes)

@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/machines/machine_calls.h"
+#include "api/media/download.h"
 #include "api/media/file_stream.h"
 #include "api/routing/list_query.h"
 #include "api/routing/page.h"
@@ -69,58 +70,11 @@ bool read_execution(Call& call, const std::string& text, std::optional<schemas::
   return good;
 }
 
-// The file name for the client: the last segment of the artifact's name, in two forms (RFC 6266).
-std::string disposition(std::string_view name) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  name = name.substr(name.rfind('/') + 1);
-  std::string plain, coded;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      c == '.' || c == '_' || c == '-';
-    plain += word ? c : '_';
-    if (word) {
-      coded += c;
-    } else {
-      coded.append({'%', kHex[byte >> 4], kHex[byte & 15]});
-    }
-  }
-  return "attachment; filename=\"" + plain + "\"; filename*=UTF-8''" + coded;
-}
-
-std::string etag_of(const Artifact& artifact) { return '"' + base::hex(artifact.sha256) + '"'; }
-
-// The headers of every response with the bytes. They keep browsers from showing or running files that a
-// command has written.
-front::Reply content_reply(int status, const Artifact& artifact) {
-  front::Reply reply{.status = status, .content_type = {}, .headers = {}, .body = {}};
-  add_header(reply, "etag", etag_of(artifact));
-  add_header(reply, "cache-control", "private, no-cache");
-  if (status == 304) return reply;
-  reply.content_type = artifact.mime_type;
-  add_header(reply, "content-disposition", disposition(artifact.name));
-  add_header(reply, "x-content-type-options", "nosniff");
-  add_header(reply, "content-security-policy", "sandbox; default-src 'none'");
-  return reply;
-}
-
-front::Reply rangeable(front::Reply reply) {
-  add_header(reply, "accept-ranges", "bytes");
-  return reply;
-}
-
-void refuse_range(Call& call, std::int64_t size) {
-  constexpr int kUnsatisfied = 416;
-  auto [content_type, body] = schemas::error_body(
-      call.head().path, kUnsatisfied,
-      "The file has " + std::to_string(size) + " bytes; the requested range contains none of them");
-  front::Reply reply{.status = kUnsatisfied,
-                     .content_type = std::move(content_type),
-                     .headers = {},
-                     .body = std::move(body)};
-  add_header(reply, "content-range", "bytes */" + std::to_string(size));
-  add_header(reply, "x-should-retry", "false");
-  call.reply(std::move(reply));
+Download download_of(const Artifact& artifact) {
+  return {.sha256_hex = base::hex(artifact.sha256),
+          .mime_type = artifact.mime_type,
+          .name = artifact.name,
+          .bytes = artifact.bytes};
 }
 
 // Writes the audit log first. If that fails, the file is not sent.
@@ -138,20 +92,6 @@ void send_audited(Context& context, const CallPtr& call, const Artifact& artifac
         if (!recorded) return call->fail(recorded.error());
         reply_on_pool(context, call, send);
       });
-}
-
-void send_bytes(Context& context, const CallPtr& call, const Artifact& artifact, const RangeChoice& choice) {
-  auto file = storage::Artifacts(context.store).open(call->tenant(), artifact.machine, artifact.id);
-  if (!file) return call->fail(file.error());
-  const bool part = choice.kind == RangeChoice::Kind::kPart;
-  const ByteRange range = part ? choice.range : ByteRange{0, artifact.bytes};
-  front::Reply head = rangeable(content_reply(part ? 206 : 200, artifact));
-  if (part) {
-    add_header(head, "content-range",
-               "bytes " + std::to_string(range.first) + "-" + std::to_string(range.first + range.count - 1) +
-                   "/" + std::to_string(artifact.bytes));
-  }
-  send_audited(context, call, artifact, std::move(*file), range, std::move(head));
 }
 
 }  // namespace
@@ -192,17 +132,18 @@ void delete_artifact(Context& context, CallPtr call) {
 void artifact_content(Context& context, CallPtr call) {
   const auto artifact = find_path_artifact(context, *call);
   if (!artifact) return;
-  const std::string etag = etag_of(*artifact);
-  if (is_unchanged(call->head(), etag)) return call->reply(rangeable(content_reply(304, *artifact)));
-  const RangeChoice choice = choose_range(call->head(), etag, artifact->bytes);
-  if (choice.kind == RangeChoice::Kind::kUnsatisfied) return refuse_range(*call, artifact->bytes);
-  send_bytes(context, call, *artifact, choice);
+  answer_download(*call, download_of(*artifact), [&](ByteRange range, front::Reply head) {
+    auto file = storage::Artifacts(context.store).open(call->tenant(), artifact->machine, artifact->id);
+    if (!file) return call->fail(file.error());
+    send_audited(context, call, *artifact, std::move(*file), range, std::move(head));
+  });
 }
 
 void send_artifact(Context& context, const CallPtr& call, const Artifact& artifact) {
   auto file = storage::Artifacts(context.store).open(call->tenant(), artifact.machine, artifact.id);
   if (!file) return call->fail(file.error());
-  send_audited(context, call, artifact, std::move(*file), {0, artifact.bytes}, content_reply(200, artifact));
+  send_audited(context, call, artifact, std::move(*file), {0, artifact.bytes},
+               download_reply(200, download_of(artifact)));
 }
 
 }  // namespace millrace::api

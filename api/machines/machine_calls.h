@@ -28,14 +28,6 @@ std::optional<schemas::Machine> find_path_machine(Context& context, Call& call);
 // says that each `thing` needs a new key.
 base::Result<storage::IdempotencyKey> required_key(Call& call, std::string_view thing);
 
-storage::IdempotentCall idempotent_call(Context& context, const Call& call,
-                                        std::optional<storage::IdempotencyKey> key);
-
-// 200 with the body; with `idempotent-replayed` if the body is a stored reply.
-front::Reply http_reply_of(const storage::CallReply& answer);
-// A callback that sends the outcome of a storage operation as the response to `call`.
-storage::Callback<storage::CallReply> reply_callback(CallPtr call);
-
 // Sends all bytes of the artifact, as the route of its content does, after the audit log. Blocks; runs on the
 // pool.
 void send_artifact(Context& context, const CallPtr& call, const schemas::Artifact& artifact);

@@ -1,12 +1,12 @@
 #include "api/media/image_files.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <unistd.h>
 
 #include "api/media/file_stream.h"
+#include "api/media/signed_url.h"
 #include "platform/base/base64.h"
 #include "platform/base/crypto.h"
 #include "schemas/media/document_type.h"
@@ -15,27 +15,6 @@
 
 namespace millrace::api {
 namespace {
-
-using std::chrono::seconds;
-
-std::string signature(std::string_view id, std::string_view expires, std::string_view secret_key) {
-  const base::Sha256Digest key = base::hmac_sha256(secret_key, "signed image URLs");
-  const std::string_view key_bytes(reinterpret_cast<const char*>(key.data()), key.size());
-  return base::hex(base::hmac_sha256(key_bytes, std::string(id).append("\n").append(expires)));
-}
-
-// An absolute URL if possible, because clients use it unchanged. The guard has checked the Host.
-std::string base_of(const Context& context, const Call& call) {
-  if (!context.options.public_url.empty()) return context.options.public_url;
-  const front::Head& head = call.head();
-  std::string_view scheme = "http", host = head.header("host").value_or("");
-  if (head.from_proxy) {
-    if (head.header("x-forwarded-proto") == "https") scheme = "https";
-    const std::string_view named = head.header("x-forwarded-host").value_or("");
-    if (context.hosts.contains(named)) host = named;
-  }
-  return host.empty() ? std::string() : std::string(scheme).append("://").append(host);
-}
 
 base::Result<storage::Staged> staged_image(storage::Blobs& blobs, const std::string& base64) {
   const auto bytes = base::base64_decode(base64);
@@ -55,27 +34,13 @@ std::string media_type(const storage::OpenFile& file) {
 }  // namespace
 
 std::string image_path(const base::Uuid& id, base::WallTime expires, std::string_view secret_key) {
-  const std::string name = id.str();
-  const std::string at =
-      std::to_string(std::chrono::duration_cast<seconds>(expires.time_since_epoch()).count());
-  return "/v1/images/files/" + name + "?expires=" + at + "&sig=" + signature(name, at, secret_key);
-}
-
-std::optional<base::Uuid> checked_image(const ImageUrl& url, std::string_view secret_key,
-                                        base::WallTime now) {
-  const std::string right = signature(url.id, url.expires, secret_key);
-  if (!base::equal_constant_time(right, url.signature)) return std::nullopt;
-  std::int64_t expires = 0;
-  const char* const end = url.expires.data() + url.expires.size();
-  const auto read = std::from_chars(url.expires.data(), end, expires);
-  const bool over = read.ec != std::errc{} || read.ptr != end || now >= base::WallTime(seconds(expires));
-  return over ? std::nullopt : base::Uuid::parse(url.id);
+  return "/v1/images/files/" + id.str() + "?" + signed_query(SignedThing::kImage, id, expires, secret_key);
 }
 
 void keep_images(Context& context, const Call& call, std::shared_ptr<schemas::ImageReply> reply,
                  std::function<void(base::Status)> done) {
   const base::WallTime expires = context.clock.wall() + kImageUrlLife;
-  const std::string base = base_of(context, call);
+  const std::string base = public_base(context, call);
   std::vector<storage::ImageFile> files;
   for (schemas::Image& image : reply->images) {
     if (image.b64_json.empty()) continue;

@@ -17,14 +17,8 @@ namespace millrace::api {
 
 inline constexpr std::chrono::minutes kImageUrlLife{60};
 
-// The parts of a signed URL: …/v1/images/files/{id}?expires&sig
-struct ImageUrl {
-  std::string id, expires, signature;
-};
 // The signed path "/v1/images/files/…" of an image, valid until `expires`. `secret_key`: DATA/secret.key.
 std::string image_path(const base::Uuid& id, base::WallTime expires, std::string_view secret_key);
-// nullopt: the signature is invalid, or the URL has expired.
-std::optional<base::Uuid> checked_image(const ImageUrl& url, std::string_view secret_key, base::WallTime now);
 
 // Stores the base64 images of `reply` and replaces them by their URLs. `done` runs on any thread. Blocks on
 // the disk; runs on the pool.

@@ -7,6 +7,7 @@
 #include "api/handlers.h"
 #include "api/media/image_files.h"
 #include "api/media/image_responder.h"
+#include "api/media/signed_url.h"
 #include "api/model_request.h"
 #include "api/routing/list_query.h"
 #include "schemas/dropped.h"
@@ -137,19 +138,6 @@ void EmbeddingResponder::on_end(base::Result<EmbeddingResult> end) {
 
 namespace {
 
-using schemas::Field;
-
-constexpr std::array kImageFields{
-    Field{.name = "expires",
-          .text = "Expiry of the URL in Unix seconds; part of the signed URL",
-          .max = 20,
-          .store = &schemas::store_in<ImageUrl, &ImageUrl::expires>},
-    Field{.name = "sig",
-          .text = "Signature; part of the signed URL",
-          .max = 128,
-          .store = &schemas::store_in<ImageUrl, &ImageUrl::signature>},
-};
-
 // Sets the models that the request may use. False: the key may not use the one it names; an error was sent.
 template <class Request>
 bool allow_model(const Context& context, Call& call, Request& request) {
@@ -210,15 +198,11 @@ void create_images(Context& context, CallPtr call) {
   });
 }
 
-std::span<const schemas::Field> image_file_fields() { return kImageFields; }
-
 // Every invalid URL gets the same 404.
 void image_file(Context& context, CallPtr call) {
-  ImageUrl url;
-  url.id = call->params.front();
-  const bool read = read_query(*call, kImageFields, &url);
-  if (!read) return;
-  const auto id = checked_image(url, context.secret_key, context.clock.wall());
+  SignedUrl url{.id = call->params.front(), .expires = {}, .signature = {}};
+  if (!read_query(*call, signed_url_fields(), &url)) return;
+  const auto id = checked_id(SignedThing::kImage, url, context.secret_key, context.clock.wall());
   if (!id)
     return call->fail(base::error(base::Code::kNotFound, "There is no such image, or its URL has expired"));
   send_image(context, call, *id);

@@ -28,6 +28,9 @@ nlohmann::json openapi_media_schemas();
 // The schemas of transcriptions and translations.
 nlohmann::json openapi_audio_schemas();
 
+// The schemas of files.
+nlohmann::json openapi_file_schemas();
+
 // {"$ref": "#/components/<kind>/<name>"}
 nlohmann::json openapi_ref(std::string_view kind, std::string_view name);
 

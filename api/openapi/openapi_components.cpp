@@ -158,7 +158,7 @@ constexpr std::string_view kParameters = R"json({
     "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
   "Range": {"name": "range", "in": "header", "description": "One byte range; several ranges are ignored",
     "schema": {"type": "string"}, "example": "bytes=0-1023"},
-  "IfRange": {"name": "if-range", "in": "header", "description": "An ETag: if it does not match, `Range` is ignored and the whole artifact is sent",
+  "IfRange": {"name": "if-range", "in": "header", "description": "An ETag: if it does not match, `Range` is ignored and the whole file is sent",
     "schema": {"type": "string"}},
   "IfNoneMatch": {"name": "if-none-match", "in": "header", "description": "If the current ETag is in this list, the response is 304",
     "schema": {"type": "string"}},
@@ -224,6 +224,7 @@ json openapi_components() {
   shapes.update(openapi_admin_schemas());
   shapes.update(openapi_media_schemas());
   shapes.update(openapi_audio_schemas());
+  shapes.update(openapi_file_schemas());
   openapi_add_examples(shapes);
   return {{"schemas", std::move(shapes)},
           {"parameters", json::parse(kParameters)},

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "api/handlers.h"
+#include "api/routing/content_replies.h"
 #include "api/routing/route.h"
 #include "schemas/machines/machine_file.h"
 
@@ -43,15 +44,10 @@ constexpr std::string_view kMachineFileAbout =
     "copied by an execution, which `x-millrace-job` names: it wakes a machine that sleeps, needs a slot, and "
     "is deleted with the response unless it failed or the call has an Idempotency-Key. A GET whose client "
     "leaves is cancelled; there is no HEAD.";
-constexpr std::string_view kProblemType = "application/problem+json";
 constexpr std::string_view kMachineFileHeaders =
     "etag cache-control content-disposition x-content-type-options content-security-policy";
-constexpr std::string_view kBytesHeaders =
-    "etag accept-ranges cache-control content-disposition x-content-type-options content-security-policy";
-constexpr std::string_view kPartHeaders =
-    "etag accept-ranges cache-control content-disposition x-content-type-options content-security-policy "
-    "content-range";
-
+constexpr std::string_view kProblemType = "application/problem+json";
+constexpr std::array kContentReplies = content_replies(kProblemType, "Problem");
 constexpr std::array kMachineListReplies{
     ReplySpec{200, "One page of machines, newest first", kJsonType, "MachineList"}};
 constexpr std::array kMachineReplies{
@@ -79,23 +75,6 @@ constexpr std::array kArtifactReplies{
     ReplySpec{200, "The artifact", kJsonType, "Artifact", kArtifactExample}};
 constexpr std::array kDeleteArtifactReplies{
     ReplySpec{200, "The deleted artifact", kJsonType, "Artifact", kArtifactExample}};
-constexpr std::array kContentReplies{
-    ReplySpec{200,
-              "All of its bytes; the media type follows from its name",
-              "application/octet-stream",
-              "Bytes",
-              {},
-              kBytesHeaders},
-    ReplySpec{
-        206, "The byte range that `Range` requests", "application/octet-stream", "Bytes", {}, kPartHeaders},
-    ReplySpec{
-        304, "Unchanged: `If-None-Match` contains its ETag", {}, {}, {}, "etag accept-ranges cache-control"},
-    ReplySpec{416,
-              "The range contains no byte of the artifact",
-              "application/problem+json",
-              "Problem",
-              {},
-              "content-range"}};
 constexpr std::array kPutFileReplies{
     ReplySpec{200, "The file was replaced", kJsonType, "MachineFile", kMachineFileExample},
     ReplySpec{201, "The file is new; after a lost worker it may be 200", kJsonType, "MachineFile",

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/handlers.h"
+#include "api/media/signed_url.h"
 #include "api/model_request.h"
 #include "api/routing/route.h"
 #include "schemas/media/ocr_request.h"
@@ -106,7 +107,7 @@ const std::array kMediaRoutes{
     Route{Method::kGet, "/v1/images/files/{image_id}", Access::kOpen, Scope::kImages, BodyKind::kNone, kSmallBody, Lane::kPool,
           &image_file,
           {.id = "getImageFile", .tag = "images", .summary = "Download a generated image", .replies = kImageFileReplies,
-           .query = image_file_fields()}},
+           .query = signed_url_fields()}},
 };
 // clang-format on
 

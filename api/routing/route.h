@@ -40,6 +40,7 @@ enum class BodyKind : std::uint8_t {
   kForm,      // multipart/form-data: an Upload receives it as it arrives
   kDocument,  // JSON, a form with a document, or the document itself; all but JSON is received by an Upload
   kFile,      // the bytes of a file, of any type; received by an Upload
+  kFileForm,  // multipart/form-data with a file of any type; received by an Upload
 };
 
 // How the responses of a route refer to a job; determines their headers.
@@ -175,6 +176,9 @@ std::span<const Route> admin_routes();
 
 // audio_routes.cpp: transcriptions and translations.
 std::span<const Route> audio_routes();
+
+// file_routes.cpp: all routes below /v1/files.
+std::span<const Route> file_routes();
 
 // machine_routes.cpp: all routes below /v1/machines.
 std::span<const Route> machine_routes();

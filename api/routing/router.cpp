@@ -188,7 +188,6 @@ constexpr std::array kAdvice{
     Advice{"/v1/images", "images are generated at /v1/images/generations; editing is not supported"},
     Advice{"/v1/batches", "send each request to /v1/chat/completions with \"deferred\": true"},
     Advice{"/v1/batch", "send each request to /v1/chat/completions with \"deferred\": true"},
-    Advice{"/v1/files", "files are sent inside the request, as data URIs"},
     Advice{"/v1/moderations", "moderation is not supported"},
 };
 

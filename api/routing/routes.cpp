@@ -183,7 +183,7 @@ const std::array kRoutes{
 }  // namespace
 
 bool serves_other_clients(const Route& route) {
-  constexpr std::array<std::string_view, 6> kTags{"models", "chat", "embeddings", "images", "ocr", "audio"};
+  constexpr std::array<std::string_view, 7> kTags{"models", "chat", "embeddings", "images", "ocr", "audio", "files"};
   return std::ranges::find(kTags, route.operation.tag) != kTags.end();
 }
 
@@ -200,6 +200,8 @@ std::span<const Route> routes() {
     table.insert(table.end(), media.begin(), media.end());
     const std::span<const Route> audio = audio_routes();
     table.insert(table.end(), audio.begin(), audio.end());
+    const std::span<const Route> files = file_routes();
+    table.insert(table.end(), files.begin(), files.end());
     const std::span<const Route> dashboard = dashboard_routes();
     table.insert(table.end(), dashboard.begin(), dashboard.end());
     const std::span<const Route> admin = admin_routes();

@@ -70,6 +70,8 @@ class JobMaintenance {
   void drop_idempotency(int limit, Callback<int> done);
   // Deletes rows of blobs without references. Returns their paths, to be unlinked after the commit.
   void drop_blobs(int limit, Callback<std::vector<std::string>> done);
+  // True if drop_blobs would delete one. Reads.
+  base::Result<bool> has_unreferenced_blobs();
   // True if a row references the file.
   bool is_blob_referenced(const std::string& path);
 

@@ -9,6 +9,7 @@
 #include "storage/jobs/payload_rows.h"
 #include "storage/jobs/queue_positions.h"
 #include "storage/sql.h"
+#include "storage/writer/readers.h"
 
 namespace millrace::storage {
 namespace {
@@ -122,6 +123,11 @@ void JobMaintenance::drop_blobs(int limit, Callback<std::vector<std::string>> do
       store_.writer(), Writer::Priority::kUrgent, kStepBytes,
       [limit](Tx& tx) -> base::Result<std::vector<std::string>> { return delete_unreferenced(tx.db, limit); },
       std::move(done));
+}
+
+base::Result<bool> JobMaintenance::has_unreferenced_blobs() {
+  return read(store_.readers(),
+              [](Db& db) { return db.prepare("SELECT 1 FROM blobs WHERE refs = 0 LIMIT 1").step(); });
 }
 
 }  // namespace millrace::storage

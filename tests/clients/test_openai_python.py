@@ -403,3 +403,28 @@ def test_a_stream_that_fails_raises_the_clients_error(tmp_path):
         finally:
             gateway.close()
     assert out["seen"].startswith("one") and out["failure"][1] == "upstream_error" and "out of breath" in out["failure"][2]
+
+
+FILES = """
+sent = client.files.create(file=("requests.jsonl", b'{"custom_id": "one"}\\n'), purpose="batch",
+                           expires_after={"anchor": "created_at", "seconds": 7200})
+for name in ("a", "b", "c"): client.files.create(file=(name, name.encode()), purpose="user_data")
+listed = [file.filename for file in client.files.list(limit=2)]  # all pages
+same = client.files.retrieve(sent.id)
+emit(same=same == sent, life=sent.expires_at - sent.created_at, listed=listed, status=sent.status, bytes=sent.bytes,
+     content=client.files.content(sent.id).text, only=[file.id for file in client.files.list(purpose="batch")] == [sent.id],
+     deleted=client.files.delete(sent.id).deleted)
+try:
+    client.files.retrieve(sent.id)
+except openai.NotFoundError as error:
+    print(json.dumps({"gone": error.status_code}))
+"""
+
+
+def test_files(mock):
+    lines = run_with(OPENAI_CLIENT, BEGIN + FILES, mock.url, mock.client.key).splitlines()
+    out = json.loads(lines[0])
+    assert out["same"] and out["life"] == 7200 and out["status"] == "processed" and out["bytes"] == len(out["content"])
+    assert out["listed"] == ["c", "b", "a", "requests.jsonl"] and out["content"] == '{"custom_id": "one"}\n'
+    assert out["only"] and out["deleted"] is True
+    assert json.loads(lines[1]) == {"gone": 404}

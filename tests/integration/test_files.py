@@ -1,0 +1,222 @@
+"""/v1/files: uploads, lists, downloads, signed URLs, quotas and deletion."""
+
+import hashlib
+import http.client
+import json
+import os
+import time
+import uuid
+
+import pytest
+from millrace import Client, Gateway, eventually
+from store_faults import StoreFaults
+
+MIB = 1 << 20
+LINES = b'{"custom_id": "one"}\n' * 5000
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("files") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+def form(parts):
+    """A multipart body and its content type. A part: name, content, file name or None."""
+    boundary = uuid.uuid4().hex
+    body = b""
+    for name, content, file_name in parts:
+        named = f'; filename="{file_name}"' if file_name else ""
+        body += f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"{named}\r\n\r\n'.encode() + content + b"\r\n"
+    return body + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+
+
+def upload(client, content=LINES, name="requests.jsonl", headers=None, **fields):
+    parts = [(key, str(value).encode(), None) for key, value in fields.items()]
+    body, content_type = form([*parts, ("file", content, name)])
+    return client.post("/v1/files", body, headers={"Content-Type": content_type, **(headers or {})})
+
+
+def test_a_file_comes_back_as_it_was_sent(shared):
+    before = time.time()
+    file = upload(shared.client, purpose="batch").json()
+    assert file["id"].startswith("file-") and file["object"] == "file"
+    assert (file["bytes"], file["filename"], file["purpose"]) == (len(LINES), "requests.jsonl", "batch")
+    assert file["sha256"] == hashlib.sha256(LINES).hexdigest() and before - 1 <= file["created_at"] <= time.time()
+    assert shared.client.get(f"/v1/files/{file['id']}").json() == file
+    content = shared.client.get(f"/v1/files/{file['id']}/content")
+    assert content.body == LINES and content.headers["etag"] == f'"{file["sha256"]}"'
+    assert 'filename="requests.jsonl"' in content.headers["content-disposition"]
+
+
+def test_a_download_may_be_resumed_and_revalidated(shared):
+    path = f"/v1/files/{upload(shared.client).json()['id']}/content"
+    etag = shared.client.get(path).headers["etag"]
+    part = shared.client.get(path, headers={"Range": "bytes=10-29", "If-Range": etag})
+    assert part.status == 206 and part.body == LINES[10:30]
+    assert part.headers["content-range"] == f"bytes 10-29/{len(LINES)}"
+    assert shared.client.get(path, headers={"If-None-Match": etag}).status == 304
+    assert shared.client.get(path, headers={"Range": f"bytes={len(LINES)}-"}).status == 416
+
+
+def test_a_large_file_is_stored_as_it_arrives(shared, tmp_path):
+    content = os.urandom(MIB) * 60
+    file = upload(shared.client, content, "large.bin").json()
+    assert file["sha256"] == hashlib.sha256(content).hexdigest()
+    peak = next(line for line in open(f"/proc/{shared.popen.pid}/status", encoding="utf-8") if line.startswith("VmHWM"))
+    assert int(peak.split()[1]) < 250 * 1024, peak
+    assert shared.client.get(f"/v1/files/{file['id']}/content").body == content
+
+
+def test_lists_have_openai_and_mistral_pages(tmp_path):
+    gateway = Gateway(tmp_path / "data").start()
+    try:
+        client = gateway.client
+        ids = [upload(client, b"x", f"{n}.txt", purpose="ocr" if n % 2 else "batch").json()["id"] for n in range(7)]
+        assert [file["id"] for file in client.get("/v1/files").json()["data"]] == ids[::-1]
+        seen, after = [], ""
+        while True:
+            page = client.get(f"/v1/files?limit=3&order=asc{after}").json()
+            seen += [file["id"] for file in page["data"]]
+            assert page["first_id"] == page["data"][0]["id"] and page["last_id"] == page["data"][-1]["id"]
+            if not page["has_more"]:
+                break
+            after = f"&after={page['last_id']}"
+        assert seen == ids
+        ocr = client.get("/v1/files?purpose=ocr&page_size=2&page=1").json()
+        assert [file["filename"] for file in ocr["data"]] == ["1.txt"] and ocr["total"] == 3
+        assert client.get("/v1/files?purpose=none").json() == {"object": "list", "data": [], "has_more": False, "total": 0}
+    finally:
+        gateway.close()
+
+
+def test_a_deleted_file_is_gone_and_its_bytes_no_longer_count(tmp_path):
+    gateway = Gateway(tmp_path / "data").start()
+    try:
+        client = gateway.client
+        file = upload(client).json()
+        assert client.get("/v1/usage").json()["stored_bytes"] == len(LINES)
+        assert client.request("DELETE", f"/v1/files/{file['id']}").json() == {"id": file["id"], "object": "file", "deleted": True}
+        for path in ("", "/content", "/url"):
+            assert client.get(f"/v1/files/{file['id']}{path}").status == 404
+        assert client.request("DELETE", f"/v1/files/{file['id']}").status == 404
+        assert client.get("/v1/usage").json()["stored_bytes"] == 0
+        eventually(lambda: not [each for each in (gateway.data / "blobs").rglob("*") if each.is_file()], what="its blob is deleted")
+    finally:
+        gateway.close()
+
+
+def test_a_signed_url_needs_no_key_and_only_the_right_signature(shared):
+    file = upload(shared.client).json()
+    url = shared.client.get(f"/v1/files/{file['id']}/url?expiry=1").json()["url"]
+    path = url.removeprefix(shared.url)
+    assert path != url
+    open_client = Client(shared.url, "none")
+    assert open_client.get(path, headers={"Authorization": ""}).body == LINES
+    assert open_client.get(path[:-1] + ("0" if path[-1] != "0" else "1")).status == 404
+    other = upload(shared.client).json()["id"].removeprefix("file-")
+    assert open_client.get(path.replace(file["id"].removeprefix("file-"), other)).status == 404
+    assert shared.client.request("DELETE", f"/v1/files/{file['id']}").status == 200
+    assert open_client.get(path).status == 404
+
+
+def test_a_repeated_key_uploads_once(shared):
+    key = {"Idempotency-Key": uuid.uuid4().hex}
+    first, again = upload(shared.client, headers=key), upload(shared.client, headers=key)
+    assert again.json() == first.json() and again.headers["idempotent-replayed"] == "true"
+    other = upload(shared.client, b"another", headers=key)
+    assert other.status == 409, other.body
+
+
+def test_a_tenant_sees_only_its_own_files(shared):
+    file = upload(shared.client).json()
+    made = shared.client.post("/v1/admin/keys", {"name": "other", "tenant": "other", "scopes": ["files:read", "files:write"]}).json()
+    other = Client(shared.url, made["key"])
+    assert other.get("/v1/files").json()["data"] == []
+    for method, path in (("GET", ""), ("GET", "/content"), ("GET", "/url"), ("DELETE", "")):
+        assert other.request(method, f"/v1/files/{file['id']}{path}").status == 404
+    reader = shared.client.post("/v1/admin/keys", {"name": "reader", "scopes": ["files:read"]}).json()["key"]
+    assert upload(Client(shared.url, reader)).status == 403
+    writer = shared.client.post("/v1/admin/keys", {"name": "writer", "scopes": ["files:write"]}).json()["key"]
+    assert Client(shared.url, writer).get(f"/v1/files/{file['id']}/content").status == 403
+
+
+def test_the_quota_of_stored_bytes_holds(shared):
+    limits = {"stored_bytes": 150_000}
+    key = shared.client.post("/v1/admin/keys", {"name": "small", "scopes": ["files:read", "files:write"], "limits": limits}).json()["key"]
+    small = Client(shared.url, key)
+    first = upload(small)
+    assert first.status == 200, first.body
+    refused = upload(small)
+    assert refused.status == 409 and "stored_bytes" in refused.json()["error"]["message"], refused.body
+    assert small.request("DELETE", f"/v1/files/{first.json()['id']}").status == 200
+    assert upload(small).status == 200
+
+
+@pytest.mark.parametrize(
+    ("parts", "status", "words"),
+    [
+        ([("purpose", b"batch", None)], 422, "file"),
+        ([("file", b"", "empty.jsonl")], 400, "empty"),
+        ([("file", b"x", "a"), ("file", b"y", "b")], 422, "more than one file"),
+        ([("file", b"x", "a"), ("purpose", b"two words", None)], 422, "purpose"),
+        ([("file", b"x", "a"), ("expires_after[seconds]", b"10", None)], 422, "3600"),
+        ([("file", b"x", "a"), ("expires_after[anchor]", b"created_at", None)], 422, "expires_after"),
+        ([("file", b"x", "a"), ("expires_after[anchor]", b"now", None)], 422, "created_at"),
+    ],
+)
+def test_a_wrong_form_is_refused_with_its_reason(shared, parts, status, words):
+    body, content_type = form(parts)
+    reply = shared.client.post("/v1/files", body, headers={"Content-Type": content_type})
+    assert reply.status == status and words in reply.json()["error"]["message"], reply.body
+
+
+def test_a_body_that_is_no_form_is_refused(shared):
+    assert shared.client.post("/v1/files", {"file": "x"}).status in (400, 415, 422)
+    assert shared.client.get("/v1/files/file-1").status == 404
+    assert shared.client.get(f"/v1/files/file-{uuid.uuid4()}").status == 404
+    assert shared.client.get("/v1/files?after=x").status == 422
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(tmp_path):
+    gateway = Gateway(tmp_path / "data").start()
+    try:
+        body, content_type = form([("file", b"x" * MIB, "a")])
+        connection = http.client.HTTPConnection("127.0.0.1", int(gateway.url.rsplit(":", 1)[1]), timeout=30)
+        connection.putrequest("POST", "/v1/files")
+        for name, value in {"Authorization": f"Bearer {gateway.client.key}", "Content-Type": content_type, "Content-Length": len(body)}.items():
+            connection.putheader(name, str(value))
+        connection.endheaders(body[: len(body) // 2])
+        eventually(lambda: [each for each in (gateway.data / "blobs").rglob("*") if each.is_file()], what="the file arrives")
+        connection.close()
+        eventually(lambda: not [each for each in (gateway.data / "blobs").rglob("*") if each.is_file()], what="its bytes are removed")
+        assert gateway.client.get("/v1/files").json()["data"] == []
+    finally:
+        gateway.close()
+
+
+def test_files_survive_kill_9(tmp_path):
+    gateway = Gateway(tmp_path / "data").start()
+    try:
+        ids = [upload(gateway.client, json.dumps(n).encode() * 20_000).json()["id"] for n in range(3)]
+        gateway.kill()
+        gateway.start()
+        for n, file in enumerate(ids):
+            assert gateway.client.get(f"/v1/files/{file}/content").body == json.dumps(n).encode() * 20_000
+    finally:
+        gateway.close()
+
+
+def test_a_file_expires_by_itself(tmp_path):
+    faults = StoreFaults(tmp_path / "data")
+    gateway = Gateway(tmp_path / "data", env=faults.env()).start()
+    try:
+        fields = {"expires_after[anchor]": "created_at", "expires_after[seconds]": 3600}
+        file = upload(gateway.client, **fields).json()
+        assert file["expires_at"] - file["created_at"] == 3600
+        faults.move_clock(3 * 3600)
+        eventually(lambda: gateway.client.get(f"/v1/files/{file['id']}").status == 404, what="the file has expired")
+        assert gateway.client.get("/v1/files").json()["data"] == []
+    finally:
+        gateway.close()
