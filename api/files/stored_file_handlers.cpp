@@ -78,12 +78,10 @@ constexpr std::array kUrlFields{
           .store = &schemas::store_in<FileUrlQuery, &FileUrlQuery::expiry>},
 };
 
-base::Error no_such_stored_file() { return base::error(Code::kNotFound, "There is no such file, or it has expired"); }
-
 // The id in the path; nullopt: 404 was sent.
 std::optional<base::Uuid> path_file(Call& call) {
   const auto id = schemas::stored_file_id_from(call.params.front());
-  if (!id) call.fail(no_such_stored_file());
+  if (!id) call.fail(storage::no_such_file());
   return id;
 }
 

@@ -1,6 +1,7 @@
 #include "ai/inference/media/media.h"
 #include "ai/inference/routing/routing.h"
 #include "api/call.h"
+#include "api/files/file_input.h"
 #include "api/handlers.h"
 #include "api/jobs/job_responder.h"
 #include "api/media/transcript_stream.h"
@@ -117,6 +118,12 @@ void submit_recording(const RecordingIntake& intake, Form form) {
     return call.fail(good.error());
   call.set_model(request->spec.model);
   request->spec.file_name = std::move(form.file_name);
+  if (request->file) {
+    const auto file = file_input(intake.context, call, *request->file, kRecordingRules, "file_id");
+    if (!file && !may_be_repeat(file.error(), *submission)) return call.fail(file.error());
+    if (file) request->spec.file_name = file->name;
+    submission->input_file = request->file;
+  }
   submission->model = request->spec.model;
   submission->cost_max = call_cost_max(intake.context, request->spec);
   submission->metadata = std::move(request->metadata);

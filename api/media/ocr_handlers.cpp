@@ -5,6 +5,7 @@
 #include "ai/inference/media/media.h"
 #include "ai/inference/routing/routing.h"
 #include "api/call.h"
+#include "api/files/file_input.h"
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/jobs/job_responder.h"
@@ -185,17 +186,36 @@ void store_in_blob(OcrIntake& intake) {
   submit(intake);
 }
 
+// The document is a file, whose content the job shares. Runs on the pool.
+void take_file(OcrIntake& intake) {
+  const auto file = file_input(intake.context, *intake.call, *intake.request.file, kDocumentRules, "document.file_id");
+  if (!file && !may_be_repeat(file.error(), intake.submission)) return intake.call->fail(file.error());
+  if (file && intake.request.spec.document_name.empty()) {
+    intake.request.spec.document_name = schemas::job_name(file->name);
+    intake.reply_options.name = intake.request.spec.document_name;
+  }
+  intake.submission.spec = schemas::pack(intake.request.spec);
+  intake.submission.input_file = intake.request.file;
+  intake.call->drop_body();
+  submit(intake);
+}
+
+void store_on_pool(OcrIntake intake, void (*store)(OcrIntake&)) {
+  auto later = std::make_shared<OcrIntake>(std::move(intake));
+  on_pool(later->context, base::Pool::Queue::kLarge, later->call, [later, store] { store(*later); });
+}
+
 void store_document(OcrIntake intake) {
+  if (intake.request.file) return store_on_pool(std::move(intake), &take_file);
   if (!intake.request.is_data_uri) return store_url(intake);
   if (decoded_size(intake.request.base64) <= schemas::kInlineDocumentMax) return store_in_spec(intake);
   if (intake.call->body().size() > kFrontBodyMax) return store_in_blob(intake);  // on the pool already
-  auto later = std::make_shared<OcrIntake>(std::move(intake));
-  on_pool(later->context, base::Pool::Queue::kLarge, later->call, [later] { store_in_blob(*later); });
+  store_on_pool(std::move(intake), &store_in_blob);
 }
 
 // What is refused by its form makes no job. The worker checks the addresses that the name leads to.
 base::Status check_document_url(const Context& context, const schemas::OcrRequest& request) {
-  if (request.is_data_uri || context.fetch_guard == nullptr) return {};
+  if (request.is_data_uri || request.file || context.fetch_guard == nullptr) return {};
   const base::Status good =
       context.fetch_guard->check_foreign_url(request.spec.document_url, net::kDocumentUrl);
   if (good) return {};

@@ -5,6 +5,7 @@
 #include <bitset>
 
 #include "platform/base/nearest.h"
+#include "schemas/files/stored_file.h"
 #include "schemas/jobs/job_metadata.h"
 #include "schemas/jobs/job_name.h"
 #include "schemas/json/json_body.h"
@@ -116,7 +117,7 @@ struct OcrRequestDraft {
   std::string name, inner_name, metadata;
   PageList pages;
   Json options = Json::object();  // ocr_options.h
-  bool has_file_id = false;
+  std::string file_id;
   bool include_image_base64 = false;
   bool deferred = false;
   std::optional<JobStart> start;
@@ -160,14 +161,7 @@ void read_pages(void* object, FieldReader& reader, const Json& value) {
                  "page_list", &value);
 }
 
-void read_file_id(void* object, FieldReader& reader, const Json& value) {
-  static_cast<OcrRequestDraft*>(object)->has_file_id = true;
-  reader.problem(
-      "Uploaded files are not supported: send `document_url` as an HTTPS URL or as a base64 data URI",
-      "value_error", &value);
-}
-
-constexpr std::array<std::string_view, 2> kDocumentTypes{"document_url", "image_url"};
+constexpr std::array<std::string_view, 3> kDocumentTypes{"document_url", "image_url", "file"};
 
 constexpr std::string_view kImageUrlSchema =
     R"({"oneOf":[{"type":"string"},{"type":"object","required":["url"],"properties":{"url":{"type":"string"}}}]})";
@@ -193,10 +187,9 @@ constexpr std::array kDocument{
           .text = "Shown in listings, as the `name` of the job; cut to 255 bytes",
           .store = into_ocr<&OcrRequestDraft::inner_name>},
     Field{.name = "file_id",
-          .type = FieldType::kCustom,
-          .text = "Not supported: always refused",
-          .schema = R"({"type":"string"})",
-          .custom = &read_file_id},
+          .text = "With type `file`: a document that was uploaded to `/v1/files`",
+          .max = 64,
+          .store = into_ocr<&OcrRequestDraft::file_id>},
 };
 
 constexpr Field kOcrModelField{.name = "model",
@@ -313,6 +306,21 @@ Source source(const OcrRequestDraft& draft, Problems& problems) {
   return out;
 }
 
+// True: the document is a file; appends to `problems`.
+bool take_file(const OcrRequestDraft& draft, OcrRequest& out, Problems& problems) {
+  const bool has_url = !draft.document_url.empty() || !draft.image_url.empty();
+  const bool is_file = draft.document_type == "file" || (draft.document_type.empty() && !draft.file_id.empty());
+  if (!is_file) return false;
+  if (has_url) {
+    problems.push_back(at_document("", "Give either `file_id` or a URL", "value_error"));
+  } else if (draft.file_id.empty()) {
+    problems.push_back(at_document("file_id", "Field required", "missing"));
+  } else if (out.file = stored_file_id_from(draft.file_id); !out.file) {
+    problems.push_back(at_document("file_id", "Input should be the id of a file of /v1/files", "value_error"));
+  }
+  return true;
+}
+
 void take_source(const Source& source, OcrRequest& out, Problems& problems) {
   if (has_scheme(source.url, "data:")) {
     const auto base64 = data_uri_base64(source.url);
@@ -417,7 +425,7 @@ tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsP
   reader.read(kOcrTable, read->value, &draft);
   Problems& problems = reader.problems();
   OcrRequest out;
-  if (problems.empty()) {
+  if (problems.empty() && !take_file(draft, out, problems)) {
     const Source from = source(draft, problems);
     if (problems.empty()) take_source(from, out, problems);
   }

@@ -40,6 +40,7 @@ struct OcrRequest {
   // The base64 of the document's data URI, not yet decoded: a view of the request's body or of `body`.
   std::string_view base64;
   bool is_data_uri = false;
+  std::optional<base::Uuid> file;  // the document is this file of /v1/files; then there is no URL
   bool deferred = false;
   std::optional<JobStart> start;  // then it is deferred, too
   std::string metadata;           // as JSON, for the job; empty: none

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "platform/base/nearest.h"
+#include "schemas/files/stored_file.h"
 #include "schemas/jobs/job_metadata.h"
 #include "schemas/media/languages.h"
 #include "schemas/unknown_model.h"
@@ -20,7 +21,7 @@ constexpr std::int64_t kPromptMax = 4096;      // bytes; Whisper uses about 900 
 
 // The struct that the tables fill.
 struct TranscriptionRequestDraft {
-  std::string model, language, prompt, form, metadata;
+  std::string model, language, prompt, form, metadata, file_id;
   std::optional<double> temperature;
   bool needs_detail = false, segments = false, words = false;
   bool stream = false, deferred = false;
@@ -65,12 +66,15 @@ constexpr std::string_view kChunkingSchema =
 constexpr Field kFileField{
     .name = kRecordingField,
     .type = FieldType::kCustom,
-    .required = true,
     .text =
-        "The recording: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm, detected by content; at most "
+        "The recording, required without `file_id`: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm, detected by content; at most "
         "25 MB. Its file name is the `name` of the job",
     .schema = R"({"type":"string","format":"binary"})",
     .custom = &pass_file};
+constexpr Field kFileIdField{.name = "file_id",
+                             .text = "Instead of `file`: a recording that was uploaded to `/v1/files`",
+                             .max = 64,
+                             .store = into_transcription<&TranscriptionRequestDraft::file_id>};
 constexpr Field kModelField{.name = "model",
                             .required = true,
                             .text =
@@ -125,6 +129,7 @@ constexpr Field kDelayField = delay_field<TranscriptionRequestDraft, &Transcript
 
 constexpr std::array kTranscriptionTable{
     kFileField,
+    kFileIdField,
     kModelField,
     kLanguageField,
     kPromptField,
@@ -170,7 +175,7 @@ constexpr std::array kTranscriptionTable{
 };
 
 constexpr std::array kTranslationTable{
-    kFileField,     kModelField,    kPromptField, kTranslationFormField, kTemperatureField,
+    kFileField,     kFileIdField,   kModelField,    kPromptField, kTranslationFormField, kTemperatureField,
     kMetadataField, kDeferredField, kRunAtField,  kDelayField,
 };
 
@@ -241,6 +246,19 @@ Problems local_problems(TranscriptionTask task, const TranscriptionRequestDraft&
       out.push_back(at_field("model", std::move(problem)));
   }
   return out;
+}
+
+// The recording is sent with the form, or it is a file. Reads the file's id.
+std::optional<FieldProblem> take_recording_source(const TranscriptionRequestDraft& draft, bool has_file,
+                                                  std::optional<base::Uuid>& file) {
+  if (!has_file && draft.file_id.empty())
+    return FieldProblem{
+        .loc = {"body", std::string(kFileField.name)}, .msg = "Field required", .type = "missing", .input = {}, .ctx = {}};
+  if (has_file && !draft.file_id.empty()) return at_field(kFileIdField.name, "Give either `file` or `file_id`");
+  if (has_file) return std::nullopt;
+  file = stored_file_id_from(draft.file_id);
+  if (file) return std::nullopt;
+  return at_field(kFileIdField.name, "Input should be the id of a file of /v1/files");
 }
 
 // Reports parameters that exclude each other.
@@ -362,6 +380,9 @@ tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(Transcri
   draft.form = name(TranscriptFormat::kJson);
   std::vector<std::string> unknown;
   Problems problems = read_form(transcription_fields(task), std::move(pairs), &draft, unknown);
+  std::optional<base::Uuid> file;
+  if (auto problem = take_recording_source(draft, has_file, file))
+    problems.insert(problems.begin(), *std::move(problem));
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
   const bool has_provider = models.has_provider && models.has_provider(draft.model);
   const LocalTranscriptionModel* local = models.local.serving(draft.model, has_provider);
@@ -374,6 +395,7 @@ tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(Transcri
   }
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
   TranscriptionRequest out = request_of(task, std::move(draft), local);
+  out.file = file;
   for (std::string& each : unknown) out.dropped.push_back({.name = std::move(each)});
   return out;
 }

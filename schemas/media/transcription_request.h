@@ -22,6 +22,7 @@ enum class TranscriptionTask : std::uint8_t { kTranscribe, kTranslate };
 // docs/design/http-contract.md §5).
 struct TranscriptionRequest {
   TranscriptionSpec spec;
+  std::optional<base::Uuid> file;  // the recording is this file of /v1/files
   bool stream = false;
   bool deferred = false;
   std::optional<JobStart> start;  // then it is deferred, too

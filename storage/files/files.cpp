@@ -21,10 +21,6 @@ using schemas::StoredFile;
 
 constexpr std::size_t kStoredFileRowBytes = 512;
 
-base::Error no_such_file() {
-  return base::error(base::Code::kNotFound, "There is no such file, or it has expired");
-}
-
 struct FoundFile {
   StoredFile file;
   std::int64_t blob = 0;
@@ -146,6 +142,10 @@ Sql listing(const FileListQuery& query) {
 }
 
 }  // namespace
+
+base::Error no_such_file() {
+  return base::error(base::Code::kNotFound, "There is no such file, or it has expired");
+}
 
 void Files::add(NewFile file, IdempotentCall call, ReplyBuilder<StoredFile> reply, Callback<CallReply> done) {
   auto blob_claim = std::make_shared<BlobClaim>();

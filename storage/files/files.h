@@ -50,6 +50,8 @@ class Files {
   Store& store_;
 };
 
+base::Error no_such_file();  // kNotFound
+
 // Inside storage: the blob of a file that has not expired (blobs.id), for a job that uses it.
 std::optional<std::int64_t> blob_of_file(Db& db, const std::string& tenant, const base::Uuid& id, base::WallTime now);
 

@@ -9,6 +9,7 @@
 #include "schemas/machines/machine.h"
 #include "storage/admin/audit.h"
 #include "storage/blobs/blob_rows.h"
+#include "storage/files/files.h"
 #include "storage/jobs/idempotency.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/jobs/job_rows.h"
@@ -86,12 +87,22 @@ std::optional<base::Result<Submitted>> find_previous(Tx& tx, const Submission& s
   return find_key(tx.db, row.idempotency, *s.idempotency);
 }
 
+// The input is the content of a file, which the job then shares. An error: there is no such file.
+base::Status take_input_file(Tx& tx, const Submission& s, JobRow& row) {
+  if (!s.input_file) return {};
+  row.input = blob_of_file(tx.db, s.tenant, *s.input_file, tx.now);
+  if (!row.input) return no_such_file();
+  row.bytes += blob_bytes(tx.db, row.input);
+  return {};
+}
+
 base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const Submission& s,
                                   BlobClaim& blob_claim) {
   JobRow row = new_row(tx, s);
   base::Result<MachineUse> use = MachineUse{.is_awake = true, .use_recorded = true};
   if (s.machine) use = check_machine(tx, s.tenant, *s.machine);
   std::optional<base::Error> refused = start_refusal(tx, s);
+  if (const base::Status taken = take_input_file(tx, s, row); !refused && !taken) refused = taken.error();
   if (!refused) refused = use ? quota_refusal(tx, row) : use.error();
   if (auto made = find_previous(tx, s, row, refused.has_value())) return *made;
   if (refused) return std::move(*refused);
@@ -100,6 +111,7 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   std::optional<std::int64_t> spec_blob;
   if (s.spec_blob) spec_blob = blob_claim.take(tx.db, s.tenant, s.spec_blob);
   if (s.input) row.input = blob_claim.take(tx.db, s.tenant, s.input);
+  if (s.input_file) add_ref(tx.db, *row.input);
   row.spec = insert_job_spec(tx.db, {s.spec, spec_blob, s.traceparent, s.name});
   if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
   reserve_for_job(tx, row);

@@ -8,7 +8,9 @@ import time
 import uuid
 
 import pytest
+from documents import tiny_pdf
 from millrace import Client, Gateway, eventually
+from recordings import clip
 from store_faults import StoreFaults
 
 MIB = 1 << 20
@@ -177,6 +179,48 @@ def test_a_body_that_is_no_form_is_refused(shared):
     assert shared.client.get("/v1/files/file-1").status == 404
     assert shared.client.get(f"/v1/files/file-{uuid.uuid4()}").status == 404
     assert shared.client.get("/v1/files?after=x").status == 422
+
+
+def ocr_of(client, file, **headers):
+    return client.post("/v1/ocr", {"model": "millrace/ocr", "document": {"type": "file", "file_id": file}}, headers=headers)
+
+
+def test_a_document_is_read_by_its_file_id_and_outlives_the_file(shared):
+    file = upload(shared.client, tiny_pdf("a page of the file"), "paper.pdf", purpose="ocr").json()["id"]
+    key = {"Idempotency-Key": uuid.uuid4().hex}
+    reply = ocr_of(shared.client, file, **key)
+    assert reply.status == 200 and "a page of the file" in reply.json()["pages"][0]["markdown"], reply.body
+    job = reply.headers["x-millrace-job"]
+    assert shared.client.job(job)["name"] == "paper.pdf"
+    assert shared.client.request("DELETE", f"/v1/files/{file}").status == 200
+    assert ocr_of(shared.client, file, **key).headers["x-millrace-job"] == job
+    assert ocr_of(shared.client, file).status == 404
+    again = shared.client.post(f"/v1/jobs/{job}/retry")
+    assert again.status == 409, "it has succeeded"
+
+
+def test_a_recording_is_transcribed_by_its_file_id(shared):
+    file = upload(shared.client, clip(), "talk.wav").json()["id"]
+    body, content_type = form([("file_id", file.encode(), None), ("model", b"millrace/sphinx-en", None), ("deferred", b"true", None)])
+    reply = shared.client.post("/v1/audio/transcriptions", body, headers={"Content-Type": content_type})
+    assert reply.status == 202, reply.body
+    job = shared.client.wait_terminal(reply.headers["x-millrace-job"])
+    assert job["status"] == "succeeded" and job["name"] == "talk.wav"
+
+
+def test_a_file_that_does_not_fit_its_use_is_refused(shared):
+    text = upload(shared.client, b"plain text", "a.txt").json()["id"]
+    assert ocr_of(shared.client, text).json()["error"]["code"] == "document_unsupported"
+    for wrong in ("file-1", "a"):
+        refused = ocr_of(shared.client, wrong)
+        assert refused.status == 422 and refused.json()["error"]["param"] == "document.file_id", refused.body
+    both = {"document": {"type": "file", "file_id": text, "document_url": "https://example.com/a.pdf"}}
+    assert shared.client.post("/v1/ocr", both).status == 422
+    body, content_type = form([("file_id", text.encode(), None), ("model", b"millrace/sphinx-en", None)])
+    refused = shared.client.post("/v1/audio/transcriptions", body, headers={"Content-Type": content_type})
+    assert refused.json()["error"]["code"] == "audio_unsupported", refused.body
+    key = shared.client.post("/v1/admin/keys", {"name": "ocr", "scopes": ["ocr"]}).json()["key"]
+    assert ocr_of(Client(shared.url, key), text).status == 403
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(tmp_path):
