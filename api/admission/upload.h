@@ -52,9 +52,9 @@ struct FileRules {
   std::size_t fields_max = kFormFieldsMax;    // bytes of the values of all fields together
   std::size_t memory_max = kUploadMemoryMax;  // upper bound for the memory of one upload
 };
-extern const FileRules kRecordingRules;  // kAudioEmpty, kAudioTooLarge, kAudioUnsupported
-extern const FileRules kDocumentRules;   // kDocumentEmpty, kDocumentTooLarge, kDocumentUnsupported
-extern const FileRules kAnyFileRules;    // for a machine: kTooLarge
+extern const FileRules kRecordingRules;   // kAudioEmpty, kAudioTooLarge, kAudioUnsupported
+extern const FileRules kDocumentRules;    // kDocumentEmpty, kDocumentTooLarge, kDocumentUnsupported
+extern const FileRules kAnyFileRules;     // for a machine: kTooLarge
 extern const FileRules kStoredFileRules;  // for /v1/files: kBadRequest (empty), kTooLarge
 
 // A completely received form. If the body is the file itself, there are no fields.

@@ -12,7 +12,8 @@ namespace millrace::api {
 namespace {
 
 // The first bytes of the file, all of it if it is shorter.
-base::Result<std::string> head_of_file(Context& context, const Call& call, const base::Uuid& id, std::size_t size) {
+base::Result<std::string> head_of_file(Context& context, const Call& call, const base::Uuid& id,
+                                       std::size_t size) {
   const auto content = storage::Files(context.store).open(call.tenant(), id);
   if (!content) return content.error();
   std::string head(size, '\0');
@@ -34,8 +35,9 @@ base::Result<schemas::StoredFile> file_input(Context& context, const Call& call,
   auto file = storage::Files(context.store).file(call.tenant(), id);
   if (!file) return refused(file.error());
   if (file->bytes > rules.bytes_max)
-    return refused(base::error(rules.too_large, "The file is larger than " + base::format_bytes(rules.bytes_max) +
-                                                    ", the largest allowed size of a " + std::string(rules.subject)));
+    return refused(
+        base::error(rules.too_large, "The file is larger than " + base::format_bytes(rules.bytes_max) +
+                                         ", the largest allowed size of a " + std::string(rules.subject)));
   const auto head = head_of_file(context, call, id, rules.head_bytes);
   if (!head) return refused(head.error());
   if (auto good = rules.check_head(*head); !good) return refused(good.error());

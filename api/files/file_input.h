@@ -11,8 +11,8 @@
 
 namespace millrace::api {
 
-// A file of /v1/files that a request uses, if its size and its first bytes follow `rules`. kForbidden: the key
-// lacks files:read. kNotFound: no such file. Errors name `param`. Blocks; runs on the pool.
+// A file of /v1/files that a request uses, if its size and its first bytes follow `rules`. kForbidden: the
+// key lacks files:read. kNotFound: no such file. Errors name `param`. Blocks; runs on the pool.
 base::Result<schemas::StoredFile> file_input(Context& context, const Call& call, const base::Uuid& id,
                                              const FileRules& rules, std::string_view param);
 

@@ -41,7 +41,10 @@ constexpr std::array kListFields{
           .max = 10'000,
           .default_json = "1000",
           .store = into_list<&StoredFileListQuery::limit>},
-    Field{.name = "after", .text = "`last_id` of the page before", .max = 64, .store = into_list<&StoredFileListQuery::after>},
+    Field{.name = "after",
+          .text = "`last_id` of the page before",
+          .max = 64,
+          .store = into_list<&StoredFileListQuery::after>},
     Field{.name = "order",
           .text = "By the time of the upload",
           .choices = kOrders,
@@ -162,7 +165,8 @@ void list_stored_files(Context& context, CallPtr call) {
   if (!total) return call->fail(total.error());
   const std::size_t shown = std::min(found->size(), static_cast<std::size_t>(list.limit - 1));
   std::string data = "[";
-  for (std::size_t i = 0; i < shown; ++i) (data += i > 0 ? "," : "") += schemas::stored_file_json((*found)[i]);
+  for (std::size_t i = 0; i < shown; ++i)
+    (data += i > 0 ? "," : "") += schemas::stored_file_json((*found)[i]);
   auto reservation = reserve_reply(context, data.size());
   if (!reservation) return call->fail(reservation.error());
   schemas::JsonObject out(data.size() + 256);
@@ -187,8 +191,9 @@ void delete_stored_file(Context& context, CallPtr call) {
   auto key = optional_key(*call);
   if (!key) return call->fail(key.error());
   storage::Files(context.store)
-      .remove(*id, idempotent_call(context, *call, std::move(*key)),
-              [](const StoredFile& file) { return schemas::deleted_file_json(file.id); }, reply_callback(call));
+      .remove(
+          *id, idempotent_call(context, *call, std::move(*key)),
+          [](const StoredFile& file) { return schemas::deleted_file_json(file.id); }, reply_callback(call));
 }
 
 void stored_file_content(Context& context, CallPtr call) {

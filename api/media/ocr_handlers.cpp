@@ -188,7 +188,8 @@ void store_in_blob(OcrIntake& intake) {
 
 // The document is a file, whose content the job shares. Runs on the pool.
 void take_file(OcrIntake& intake) {
-  const auto file = file_input(intake.context, *intake.call, *intake.request.file, kDocumentRules, "document.file_id");
+  const auto file =
+      file_input(intake.context, *intake.call, *intake.request.file, kDocumentRules, "document.file_id");
   if (!file && !may_be_repeat(file.error(), intake.submission)) return intake.call->fail(file.error());
   if (file && intake.request.spec.document_name.empty()) {
     intake.request.spec.document_name = schemas::job_name(file->name);

@@ -22,16 +22,15 @@ std::string signature_of(SignedThing thing, std::string_view id, std::string_vie
   return base::hex(base::hmac_sha256(key_bytes, std::string(id).append("\n").append(expires)));
 }
 
-
 constexpr std::array kSignedFields{
     schemas::Field{.name = "expires",
-          .text = "Expiry of the URL in Unix seconds; part of the signed URL",
-          .max = 20,
-          .store = &schemas::store_in<SignedUrl, &SignedUrl::expires>},
+                   .text = "Expiry of the URL in Unix seconds; part of the signed URL",
+                   .max = 20,
+                   .store = &schemas::store_in<SignedUrl, &SignedUrl::expires>},
     schemas::Field{.name = "sig",
-          .text = "Signature; part of the signed URL",
-          .max = 128,
-          .store = &schemas::store_in<SignedUrl, &SignedUrl::signature>},
+                   .text = "Signature; part of the signed URL",
+                   .max = 128,
+                   .store = &schemas::store_in<SignedUrl, &SignedUrl::signature>},
 };
 
 }  // namespace

@@ -25,10 +25,12 @@ constexpr std::array kFileUrlReplies{ReplySpec{200, "The URL", kJsonType, "FileU
 constexpr std::array kFileContentReplies = content_replies(kJsonType, "Error");
 
 constexpr std::string_view kUploadAbout =
-    "The file is stored as it arrives, and counts against `stored_bytes` of the tenant and the key until it is "
+    "The file is stored as it arrives, and counts against `stored_bytes` of the tenant and the key until it "
+    "is "
     "deleted or expires. The reply has the members of OpenAI's and of Mistral's file object.";
 constexpr std::string_view kUrlAbout =
-    "As Mistral's API: whoever has the URL may download the file without a key, until the URL or the file expires.";
+    "As Mistral's API: whoever has the URL may download the file without a key, until the URL or the file "
+    "expires.";
 
 // clang-format off
 const std::array kFileRoutes{

@@ -288,6 +288,14 @@ Client::Response Client::upload_and_wait(const std::string& path, std::string by
   return send(std::move(request));
 }
 
+Client::Response Client::upload_form(const std::string& path, int body, const std::string& content_type) {
+  net::HttpRequest request = prepare("POST", path, {{"Content-Type", content_type}});
+  request.body_file = body;
+  request.body_file_bytes = ::lseek(body, 0, SEEK_END);
+  request.total_timeout = std::chrono::milliseconds(0);
+  return send(std::move(request));
+}
+
 Client::Response Client::request_bytes(const std::string& path, std::string body, OnBytes take) {
   net::HttpRequest request = with_long_wait(prepare("POST", path, {{"Content-Type", "application/json"}}));
   request.body = std::move(body);

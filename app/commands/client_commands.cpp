@@ -16,6 +16,7 @@
 #include "app/cli/chat/models_command.h"
 #include "app/cli/chat/speak_command.h"
 #include "app/cli/client.h"
+#include "app/cli/files/files_command.h"
 #include "app/cli/jobs/jobs_command.h"
 #include "app/cli/jobs/queues_command.h"
 #include "app/cli/program.h"
@@ -239,10 +240,48 @@ void add_models(CLI::App& app, int& exit_code) {
   show->callback([=, &exit_code] { exit_code = cli::models_show(*name, *show_options); });
 }
 
+void add_files(CLI::App& app, int& exit_code) {
+  constexpr int kHoursMost = 87'600;
+  CLI::App* files = app.add_subcommand("files", "Files that are stored by a running gateway");
+  files->require_subcommand(1);
+
+  CLI::App* ls = add_list_command(*files, "Lists files, newest first");
+  auto purpose = std::make_shared<std::string>();
+  ls->add_option("--purpose", *purpose, "Only files with this purpose");
+  auto list_options = add_client_options(*ls);
+  ls->callback([=, &exit_code] { exit_code = cli::files_ls(*purpose, *list_options); });
+
+  CLI::App* put = files->add_subcommand("put", "Uploads files and prints the id of each");
+  auto uploads = std::make_shared<cli::FilesPutRequest>();
+  put->add_option("paths", uploads->paths, "Files of at most 512 MiB; - for standard input")->required();
+  put->add_option("--purpose", uploads->purpose,
+                  "What they are for: batch, ocr, user_data, … (default: user_data)");
+  put->add_option("--expire-hours", uploads->expire_hours,
+                  "Deletes them after so many hours (default: never)")
+      ->check(CLI::Range(1, kHoursMost));
+  auto put_options = add_client_options(*put);
+  put->callback([=, &exit_code] { exit_code = cli::files_put(*uploads, *put_options); });
+
+  CLI::App* get = files->add_subcommand("get", "Downloads a file");
+  auto download = std::make_shared<cli::FilesGetRequest>();
+  get->add_option("file", download->file, "Its id, as `files ls` shows it")->required();
+  get->add_option("-o,--output", download->output,
+                  "Where to write it; - for standard output (default: its own name)")
+      ->option_text("FILE");
+  auto get_options = add_client_options(*get);
+  get->callback([=, &exit_code] { exit_code = cli::files_get(*download, *get_options); });
+
+  add_named(*files,
+            {"rm", "Deletes files; jobs that use them keep their content", "files",
+             "Ids, as `files ls` shows them", &cli::files_rm},
+            exit_code);
+}
+
 }  // namespace
 
 void add_chat_client_commands(CLI::App& app, int& exit_code) {
   add_chat(app, exit_code);
+  add_files(app, exit_code);
   add_models(app, exit_code);
 }
 

@@ -12,7 +12,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::string_view kFilePrefix = "file-";
-constexpr std::int64_t kSecondsMin = seconds(kFileLifeMin).count(), kSecondsMax = seconds(kFileLifeMax).count();
+constexpr std::int64_t kSecondsMin = seconds(kFileLifeMin).count(),
+                       kSecondsMax = seconds(kFileLifeMax).count();
 constexpr std::string_view kAnchor = "expires_after[anchor]", kAfterSeconds = "expires_after[seconds]";
 constexpr std::string_view kExpiry = "expiry";
 
@@ -36,7 +37,8 @@ constexpr std::array kUploadFields{
           .schema = R"({"type":"string","format":"binary"})",
           .custom = &pass_binary},
     Field{.name = "purpose",
-          .text = "What the file is for, as a word: `batch` for the requests of a batch; `ocr`, `vision`, `user_data`, "
+          .text = "What the file is for, as a word: `batch` for the requests of a batch; `ocr`, `vision`, "
+                  "`user_data`, "
                   "`assistants` and others are kept as they are",
           .min = 1,
           .max = kPurposeMax,
@@ -62,15 +64,19 @@ constexpr std::array kUploadFields{
 
 bool is_purpose(std::string_view text) {
   for (const char c : text) {
-    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                      c == '-' || c == '.';
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-' || c == '.';
     if (!good) return false;
   }
   return true;
 }
 
 FieldProblem wrong(std::string_view field, std::string msg, std::string type) {
-  return {.loc = {"body", std::string(field)}, .msg = std::move(msg), .type = std::move(type), .input = {}, .ctx = {}};
+  return {.loc = {"body", std::string(field)},
+          .msg = std::move(msg),
+          .type = std::move(type),
+          .input = {},
+          .ctx = {}};
 }
 
 // Mistral's word for what a file contains.
@@ -116,7 +122,11 @@ std::string stored_file_json(const StoredFile& file) {
 }
 
 std::string deleted_file_json(const base::Uuid& id) {
-  return JsonObject().member("id", stored_file_id(id)).member("object", "file").flag("deleted", true).finish();
+  return JsonObject()
+      .member("id", stored_file_id(id))
+      .member("object", "file")
+      .flag("deleted", true)
+      .finish();
 }
 
 std::span<const Field> file_upload_fields() { return kUploadFields; }
@@ -127,7 +137,8 @@ tl::expected<FileUpload, Refusal> parse_file_upload(QueryPairs fields, bool has_
   std::vector<std::string> unknown;
   Problems problems = read_form(kUploadFields, std::move(fields), &draft, unknown);
   if (problems.empty() && !is_purpose(draft.purpose))
-    problems.push_back(wrong("purpose", "Input should be a word of letters, digits, '_', '-' and '.'", "value_error"));
+    problems.push_back(
+        wrong("purpose", "Input should be a word of letters, digits, '_', '-' and '.'", "value_error"));
   if (problems.empty() && !draft.anchor.empty() && draft.after_seconds == 0)
     problems.push_back(wrong(kAfterSeconds, "Field required", "missing"));
   if (problems.empty() && draft.after_seconds != 0 && draft.expiry_hours != 0)

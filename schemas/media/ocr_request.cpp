@@ -309,14 +309,16 @@ Source source(const OcrRequestDraft& draft, Problems& problems) {
 // True: the document is a file; appends to `problems`.
 bool take_file(const OcrRequestDraft& draft, OcrRequest& out, Problems& problems) {
   const bool has_url = !draft.document_url.empty() || !draft.image_url.empty();
-  const bool is_file = draft.document_type == "file" || (draft.document_type.empty() && !draft.file_id.empty());
+  const bool is_file =
+      draft.document_type == "file" || (draft.document_type.empty() && !draft.file_id.empty());
   if (!is_file) return false;
   if (has_url) {
     problems.push_back(at_document("", "Give either `file_id` or a URL", "value_error"));
   } else if (draft.file_id.empty()) {
     problems.push_back(at_document("file_id", "Field required", "missing"));
   } else if (out.file = stored_file_id_from(draft.file_id); !out.file) {
-    problems.push_back(at_document("file_id", "Input should be the id of a file of /v1/files", "value_error"));
+    problems.push_back(
+        at_document("file_id", "Input should be the id of a file of /v1/files", "value_error"));
   }
   return true;
 }

@@ -63,14 +63,14 @@ constexpr std::string_view kChunkingSchema =
     R"("silence_duration_ms":{"type":"integer","minimum":0,"maximum":60000},)"
     R"("threshold":{"type":"number","minimum":0,"maximum":1}}}]})";
 
-constexpr Field kFileField{
-    .name = kRecordingField,
-    .type = FieldType::kCustom,
-    .text =
-        "The recording, required without `file_id`: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm, detected by content; at most "
-        "25 MB. Its file name is the `name` of the job",
-    .schema = R"({"type":"string","format":"binary"})",
-    .custom = &pass_file};
+constexpr Field kFileField{.name = kRecordingField,
+                           .type = FieldType::kCustom,
+                           .text =
+                               "The recording, required without `file_id`: flac, mp3, mp4, mpeg, mpga, m4a, "
+                               "ogg, wav or webm, detected by content; at most "
+                               "25 MB. Its file name is the `name` of the job",
+                           .schema = R"({"type":"string","format":"binary"})",
+                           .custom = &pass_file};
 constexpr Field kFileIdField{.name = "file_id",
                              .text = "Instead of `file`: a recording that was uploaded to `/v1/files`",
                              .max = 64,
@@ -175,8 +175,8 @@ constexpr std::array kTranscriptionTable{
 };
 
 constexpr std::array kTranslationTable{
-    kFileField,     kFileIdField,   kModelField,    kPromptField, kTranslationFormField, kTemperatureField,
-    kMetadataField, kDeferredField, kRunAtField,  kDelayField,
+    kFileField,        kFileIdField,   kModelField,    kPromptField, kTranslationFormField,
+    kTemperatureField, kMetadataField, kDeferredField, kRunAtField,  kDelayField,
 };
 
 FieldProblem at_field(std::string_view field, std::string msg) {
@@ -252,9 +252,13 @@ Problems local_problems(TranscriptionTask task, const TranscriptionRequestDraft&
 std::optional<FieldProblem> take_recording_source(const TranscriptionRequestDraft& draft, bool has_file,
                                                   std::optional<base::Uuid>& file) {
   if (!has_file && draft.file_id.empty())
-    return FieldProblem{
-        .loc = {"body", std::string(kFileField.name)}, .msg = "Field required", .type = "missing", .input = {}, .ctx = {}};
-  if (has_file && !draft.file_id.empty()) return at_field(kFileIdField.name, "Give either `file` or `file_id`");
+    return FieldProblem{.loc = {"body", std::string(kFileField.name)},
+                        .msg = "Field required",
+                        .type = "missing",
+                        .input = {},
+                        .ctx = {}};
+  if (has_file && !draft.file_id.empty())
+    return at_field(kFileIdField.name, "Give either `file` or `file_id`");
   if (has_file) return std::nullopt;
   file = stored_file_id_from(draft.file_id);
   if (file) return std::nullopt;

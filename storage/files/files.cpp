@@ -42,7 +42,8 @@ FoundFile file_at(const Statement& s) {
   return found;
 }
 
-std::optional<FoundFile> find_file(Db& db, const std::string& tenant, const base::Uuid& id, base::WallTime now) {
+std::optional<FoundFile> find_file(Db& db, const std::string& tenant, const base::Uuid& id,
+                                   base::WallTime now) {
   auto s = db.prepare(R"(
       SELECT f.id, f.purpose, f.name, f.created_at, f.expires_at, f.blob, f.key_id, b.bytes, b.sha256
       FROM files AS f JOIN blobs AS b ON b.id = f.blob
@@ -72,7 +73,8 @@ base::Result<CallReply> add_file(Tx& tx, const FileIntake& intake, BlobClaim& bl
       .prepare(R"(
       INSERT INTO files (id, tenant, key_id, purpose, name, blob, created_at, expires_at)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))"_sql)
-      .bind(file.id, call.tenant, key_id, file.purpose, file.name, blob, base::millis(file.created_at), expires_at)
+      .bind(file.id, call.tenant, key_id, file.purpose, file.name, blob, base::millis(file.created_at),
+            expires_at)
       .run();
   tx.quotas.add(tx.db, owner, {.stored_bytes = file.bytes});
   return store_reply(tx, call, intake.reply(file));
@@ -160,7 +162,8 @@ void Files::add(NewFile file, IdempotentCall call, ReplyBuilder<StoredFile> repl
 }
 
 base::Result<StoredFile> Files::file(const std::string& tenant, const base::Uuid& id) {
-  auto found = read(store_.readers(), [&](Db& db) { return find_file(db, tenant, id, store_.clock().wall()); });
+  auto found =
+      read(store_.readers(), [&](Db& db) { return find_file(db, tenant, id, store_.clock().wall()); });
   if (!found) return found.error();
   if (!*found) return no_such_file();
   return std::move((*found)->file);
@@ -178,7 +181,8 @@ base::Result<std::vector<StoredFile>> Files::list(const std::string& tenant, con
   });
 }
 
-base::Result<std::int64_t> Files::count(const std::string& tenant, const std::string& purpose, std::int64_t most) {
+base::Result<std::int64_t> Files::count(const std::string& tenant, const std::string& purpose,
+                                        std::int64_t most) {
   return read(store_.readers(), [&](Db& db) {
     auto s = purpose.empty() ? db.prepare(R"(
         SELECT count(*) FROM (SELECT 1 FROM files WHERE tenant = ?1 LIMIT ?2) AS counted)"_sql)
@@ -212,10 +216,13 @@ base::Result<OpenFile> Files::open(const std::string& tenant, const base::Uuid& 
   return store_.blobs().open(**blob);
 }
 
-void Files::remove(base::Uuid id, IdempotentCall call, ReplyBuilder<StoredFile> reply, Callback<CallReply> done) {
+void Files::remove(base::Uuid id, IdempotentCall call, ReplyBuilder<StoredFile> reply,
+                   Callback<CallReply> done) {
   submit_write<CallReply>(
       store_.writer(), Writer::Priority::kInteractive, kStoredFileRowBytes,
-      [id, call = std::move(call), reply = std::move(reply)](Tx& tx) { return remove_file(tx, id, call, reply); },
+      [id, call = std::move(call), reply = std::move(reply)](Tx& tx) {
+        return remove_file(tx, id, call, reply);
+      },
       std::move(done));
 }
 

@@ -32,7 +32,8 @@ class Files {
   explicit Files(Store& store) : store_(store) {}
 
   // kQuotaFull: its bytes exceed `stored_bytes`.
-  void add(NewFile file, IdempotentCall call, ReplyBuilder<schemas::StoredFile> reply, Callback<CallReply> done);
+  void add(NewFile file, IdempotentCall call, ReplyBuilder<schemas::StoredFile> reply,
+           Callback<CallReply> done);
   base::Result<schemas::StoredFile> file(const std::string& tenant, const base::Uuid& id);  // kNotFound
   base::Result<std::vector<schemas::StoredFile>> list(const std::string& tenant, const FileListQuery& query);
   // The number of all files of a tenant with this purpose, at most `most`; empty: with any.
@@ -42,7 +43,8 @@ class Files {
   // Its bytes; kNotFound.
   base::Result<OpenFile> open(const std::string& tenant, const base::Uuid& id);
   // Deletes it and replies with its last state; kNotFound. Jobs that use it keep its content.
-  void remove(base::Uuid id, IdempotentCall call, ReplyBuilder<schemas::StoredFile> reply, Callback<CallReply> done);
+  void remove(base::Uuid id, IdempotentCall call, ReplyBuilder<schemas::StoredFile> reply,
+              Callback<CallReply> done);
   // Deletes expired rows; their bytes are removed by the next JobMaintenance::drop_blobs.
   void drop_expired(int limit, Callback<int> done);
 
@@ -53,6 +55,7 @@ class Files {
 base::Error no_such_file();  // kNotFound
 
 // Inside storage: the blob of a file that has not expired (blobs.id), for a job that uses it.
-std::optional<std::int64_t> blob_of_file(Db& db, const std::string& tenant, const base::Uuid& id, base::WallTime now);
+std::optional<std::int64_t> blob_of_file(Db& db, const std::string& tenant, const base::Uuid& id,
+                                         base::WallTime now);
 
 }  // namespace millrace::storage

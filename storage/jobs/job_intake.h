@@ -34,9 +34,9 @@ struct Submission {
   std::chrono::milliseconds run_at_max = std::chrono::milliseconds::max();  // how far ahead `start` may be
   std::string lane_key;                                                     // empty: none
   std::string spec;
-  Staged spec_blob;         // may be null
-  std::string name;         // schemas::job_name, of a job with `spec_blob`; the name of others is in `spec`
-  Staged input;             // the document; may be null
+  Staged spec_blob;  // may be null
+  std::string name;  // schemas::job_name, of a job with `spec_blob`; the name of others is in `spec`
+  Staged input;      // the document; may be null
   // Set: the input is the content of this file (Files). kNotFound: the tenant has no such file.
   std::optional<base::Uuid> input_file;
   std::string secret;       // sealed bytes, at most kSecretMax, of kind exec only; deleted when the job ends

@@ -1,0 +1,175 @@
+#include "app/cli/files/files_command.h"
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/cut_off.h"
+#include "app/cli/json_cells.h"
+#include "app/cli/partial_file.h"
+#include "platform/base/bytes.h"
+#include "platform/base/clock.h"
+#include "platform/base/fd.h"
+#include "schemas/form_body.h"
+
+namespace millrace::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kStandard = "-";
+constexpr std::size_t kPageRows = 1'000;
+constexpr std::array<std::size_t, 5> kFileColumns{41, 8, 13, 20, 20};
+
+std::string file_line(std::array<std::string, kFileColumns.size()> cells, const std::string& name) {
+  std::string out;
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    out += padded(std::move(cells.at(i)), kFileColumns.at(i)) + "  ";
+  return out + name;
+}
+
+std::string unix_time(const json& of, const char* key) {
+  const auto at = of.find(key);
+  if (at == of.end() || !at->is_number_integer()) return "-";
+  const auto time = base::wall_from(at->get<std::int64_t>() * 1000);
+  return base::rfc3339(time).substr(0, sizeof "2026-05-04T08:30:00" - 1) + "Z";
+}
+
+std::string file_row(const json& file) {
+  return file_line(
+      {text_at(file, "id"), base::short_bytes(file.value("bytes", std::int64_t{0})),
+       or_dash(text_at(file, "purpose")), unix_time(file, "created_at"), unix_time(file, "expires_at")},
+      or_dash(text_at(file, "filename")));
+}
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
+};
+using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
+
+// A form with the whole content of `path`, in a file that has no name.
+base::Result<TemporaryFile> form_of_file(const std::string& path, std::string head, std::string_view tail) {
+  TemporaryFile form(std::tmpfile());
+  std::ifstream content(path == kStandard ? "/dev/stdin" : path, std::ios::binary);
+  if (!content) return base::error(base::Code::kNotFound, path + ": " + std::strerror(errno));
+  const auto add = [&](std::string_view bytes) {
+    return std::fwrite(bytes.data(), 1, bytes.size(), form.get()) == bytes.size();
+  };
+  bool is_good = form != nullptr && add(head);
+  std::string piece(std::size_t{1} << 20, '\0');
+  while (is_good && content) {
+    content.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    is_good = add(std::string_view(piece).substr(0, static_cast<std::size_t>(content.gcount())));
+  }
+  if (content.bad()) return base::error(base::Code::kNotFound, path + " cannot be read");
+  if (!is_good || !add(tail) || std::fflush(form.get()) != 0)
+    return base::error(base::Code::kInternal,
+                       "no space for a copy of " + path + " in the folder of temporary files");
+  return form;
+}
+
+int put_one(Client& client, const FilesPutRequest& request, const std::string& path) {
+  std::string head;
+  schemas::FormBody body(head);
+  if (!request.purpose.empty()) body.field("purpose", request.purpose);
+  if (request.expire_hours) body.field("expiry", std::to_string(*request.expire_hours));
+  body.file("file", path == kStandard ? "stdin" : path.substr(path.rfind('/') + 1));
+  const std::size_t head_bytes = head.size();
+  body.end();
+  const auto form = form_of_file(path, head.substr(0, head_bytes), std::string_view(head).substr(head_bytes));
+  if (!form) return fail(form.error().message);
+  const auto answer = client.upload_form("/v1/files", fileno(form->get()), body.content_type());
+  if (!answer.ok) return fail(answer.error);
+  return print_made((client.options().json ? answer.json->dump() : text_at(*answer.json, "id")) + '\n',
+                    path + " is stored as " + text_at(*answer.json, "id"));
+}
+
+// Calls `act` for each name; returns the first failure.
+template <class Act>
+int each_file(const std::vector<std::string>& names, const Act& act) {
+  int first_failure = kOk;
+  for (const std::string& name : names) {
+    const int code = act(name);
+    if (first_failure == kOk) first_failure = code;
+    if (code == kInterrupted || code == kNoConnection) break;
+  }
+  return first_failure;
+}
+
+std::string path_of_file(const std::string& file) { return "/v1/files/" + percent_encoded(file); }
+
+int print_content(Client& client, const std::string& path) {
+  std::optional<CutOff> cut_off;
+  const auto answer = client.download(path, [&](std::string_view bytes) {
+    cut_off = print_whole(bytes);
+    return !cut_off;
+  });
+  if (cut_off) return fail_cut_off(*cut_off);
+  return answer.ok ? kOk : fail(answer.error);
+}
+
+}  // namespace
+
+int files_ls(const std::string& purpose, ClientOptions options) {
+  Client client(std::move(options));
+  if (!client.options().json)
+    std::cout << file_line({"ID", "SIZE", "PURPOSE", "UPLOADED", "EXPIRES"}, "NAME") << '\n';
+  for (std::string after; true;) {
+    std::string path = "/v1/files?limit=" + std::to_string(kPageRows);
+    if (!purpose.empty()) path += "&purpose=" + percent_encoded(purpose);
+    if (!after.empty()) path += "&after=" + percent_encoded(after);
+    const auto answer = client.request("GET", path);
+    if (!answer.ok) return fail(answer.error);
+    for (const json& file : answer.json->value("data", json::array()))
+      std::cout << (client.options().json ? file.dump() : file_row(file)) << '\n';
+    after = text_at(*answer.json, "last_id");
+    if (after.empty() || !answer.json->value("has_more", false)) return finish_output();
+  }
+}
+
+int files_put(const FilesPutRequest& request, ClientOptions options) {
+  Client client(std::move(options));
+  return each_file(request.paths, [&](const std::string& path) { return put_one(client, request, path); });
+}
+
+int files_get(const FilesGetRequest& request, ClientOptions options) {
+  Client client(std::move(options));
+  const std::string path = path_of_file(request.file);
+  if (request.output == kStandard) return print_content(client, path + "/content");
+  std::string output = request.output;
+  if (output.empty()) {
+    const auto about = client.request("GET", path);
+    if (!about.ok) return fail(about.error);
+    output = text_at(*about.json, "filename");
+    if (!path_below(output) || output.find('/') != std::string::npos)
+      return fail_usage("the file's name \"" + one_line(output) +
+                        "\" cannot be used here: name a file with --output");
+  }
+  auto file = PartialFile::at(output);
+  if (!file) return fail(file.error().message);
+  const auto answer =
+      client.download(path + "/content", [&](std::string_view bytes) { return file->write(bytes); });
+  const base::Status written = answer.ok ? file->finish() : base::Status();
+  if (!answer.ok) return fail(answer.error);
+  if (!written) return fail(written.error().message);
+  if (!client.options().quiet) std::cerr << "millrace: " << output << " is written\n";
+  return kOk;
+}
+
+int files_rm(const std::vector<std::string>& files, ClientOptions options) {
+  Client client(std::move(options));
+  return each_file(files, [&](const std::string& file) {
+    const auto answer = client.request("DELETE", path_of_file(file));
+    if (!answer.ok) return fail(answer.error);
+    if (client.options().json) std::cout << answer.json->dump() << '\n';
+    return finish_output();
+  });
+}
+
+}  // namespace millrace::cli
