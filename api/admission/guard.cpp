@@ -65,11 +65,6 @@ std::size_t parameter_count(std::string_view query) {
 
 bool is_health(std::string_view path) { return path == "/health" || path == "/livez" || path == "/readyz"; }
 
-base::Error body_budget_exhausted() {
-  return base::error(Code::kOverloaded,
-                     "Too many request bodies are being received at once (http.body_budget); retry");
-}
-
 base::Result<std::string> boundary_of(const front::Head& head) {
   return front::form_boundary(content_type_of(head));
 }
@@ -125,6 +120,11 @@ base::Error missing_key_error(const front::Head& head) {
 }
 
 }  // namespace
+
+base::Error body_budget_exhausted() {
+  return base::error(Code::kOverloaded,
+                     "Too many request bodies are being received at once (http.body_budget); retry");
+}
 
 front::Admission Guard::admit(const front::Head& head) {
   auto call = std::make_shared<Call>(head, dependencies_.metrics);

@@ -72,4 +72,7 @@ class Guard {
   const Dependencies dependencies_;
 };
 
+// kOverloaded: http.body_budget has no space for a request's body.
+base::Error body_budget_exhausted();
+
 }  // namespace millrace::api
