@@ -291,6 +291,11 @@ void add_store_commands(CLI::App& app, Flags& flags, int& exit_code) {
       store->add_subcommand("check", "Checks the PostgreSQL database of store.url; changes nothing");
   add_settings(*check, flags, Listed::kData);
   check->callback([&] { exit_code = store_check(flags); });
+  CLI::App* take = store->add_subcommand(
+      "take-bucket",
+      "Hands the objects at blobs.url over to the database of store.url, such as a restored copy");
+  add_settings(*take, flags, Listed::kData);
+  take->callback([&] { exit_code = store_take_bucket(flags); });
   CLI::App* copy = store->add_subcommand(
       "copy", "Moves a stopped store: all rows, and with blobs.url the content of blobs");
   auto target = std::make_shared<std::string>();

@@ -274,6 +274,8 @@ void insert_identity(Db& db, const DataDir& dir) {
   db.prepare("INSERT INTO identity (id) VALUES (?1)").bind(id).run();
 }
 
+std::string sqlite_owner(Db& db) { return identity_of(db).str() + ".sqlite"; }
+
 base::Uuid identity_of(Db& db) {
   auto s = db.prepare("SELECT id FROM identity");
   if (!s.step()) throw sqlite_error(SQLITE_CORRUPT, "the store's identity is missing");

@@ -78,23 +78,28 @@ void note_empty_log(const DataDir& dir, LastCommit& last_commit, base::WallTime 
     last_commit.record_copied(last, last.frames, true, dir.database);
 }
 
-// Returns with `schema` shared. Starts again if a sync fails meanwhile in another process.
-base::Status prepare_schema(const BeforeSqlite& files, const Store::Options& options, base::WallTime now) {
+// Returns the name of the store (sqlite_owner), with `schema` shared. Starts again if a sync fails meanwhile
+// in another process.
+base::Result<std::string> prepare_schema(const BeforeSqlite& files, const Store::Options& options,
+                                         base::WallTime now) {
   const auto& [dir, schema, failure, last_commit] = files;
   const MigrationBounds bounds{options.schema_wait, options.disk_free_min_bytes};
   while (true) {
-    if (auto begun = prepare_if_first(files, options, now); !begun) return begun;
-    if (auto due = migrate(dir.database, schema, migrations(), bounds); !due) return due;
+    if (auto begun = prepare_if_first(files, options, now); !begun) return begun.error();
+    if (auto due = migrate(dir.database, schema, migrations(), bounds); !due) return due.error();
     if (!failure.is_set()) break;
     schema.release();
   }
   base::Status own;
+  std::string owner;
   {
     SqliteDb db({.path = dir.database});  // if it is the only one, its end copies the log
     own = check_identity(db, dir, true);
+    owner = sqlite_owner(db);
   }
   note_empty_log(dir, last_commit, now);
-  return own;
+  if (!own) return own.error();
+  return owner;
 }
 
 base::Result<OpenResources> open_resources(const Store::Options& options, base::WallTime now) {
@@ -108,12 +113,13 @@ base::Result<OpenResources> open_resources(const Store::Options& options, base::
   auto failure = FailureFlag::open(dir->locks, dir->database);
   if (!failure) return failure.error();
   auto last_commit = std::make_unique<LastCommit>(dir->locks);
-  if (auto begun = prepare_schema({*dir, schema, **failure, *last_commit}, options, now); !begun)
-    return begun.error();
+  const auto owner = prepare_schema({*dir, schema, **failure, *last_commit}, options, now);
+  if (!owner) return owner.error();
   auto write_lock = FairWriteLock::open(dir->locks);
   if (!write_lock) return write_lock.error();
   auto blobs = options.open_blobs(dir->blobs, options.disk_free_min_bytes);
   if (!blobs) return blobs.error();
+  if (auto claimed = (*blobs)->claim(*owner); !claimed) return claimed.error();
   auto checkpointer = Checkpointer::open({.database = dir->database,
                                           .locks = dir->locks,
                                           .wal_max_bytes = options.wal_max_bytes,

@@ -39,6 +39,8 @@ int backup(const std::string& folder, const Flags& flags);
 // PostgreSQL, while no gateway runs; `target` is a URL, or "sqlite" for the way back.
 int store_init(const Flags& flags);
 int store_check(const Flags& flags);
+// Hands the objects at blobs.url over to the store at store.url, such as a restored copy of the old one.
+int store_take_bucket(const Flags& flags);
 int store_copy(const std::string& target, bool skips_damaged, const Flags& flags);
 
 struct KeyArguments {

@@ -124,6 +124,22 @@ int store_check(const Flags& flags) {
   return found->schema == found->newest_schema && !waits ? cli::kOk : cli::kFailed;
 }
 
+int store_take_bucket(const Flags& flags) {
+  const LoadedSettings loaded = load_settings(flags);
+  if (const int code = print_mistakes(loaded); code != cli::kOk) return code;
+  const Settings& settings = *loaded.settings;
+  if (settings.store_url.empty()) return usage(kNeedsUrl);
+  if (!settings.blobs) return usage("blobs.url is not set: there is no bucket to take");
+  const auto found = storage::inspect_postgres(settings.store_url);
+  if (!found) return fail(found.error().message);
+  if (found->owner.empty())
+    return fail("the database has no store of this version: run `millrace store init`");
+  const auto taken = s3::take_bucket(settings.blobs->location, settings.blobs->credentials, found->owner);
+  if (!taken) return fail(taken.error().message);
+  std::cout << "the objects at blobs.url belong to the store at store.url\n";
+  return cli::kOk;
+}
+
 int store_copy(const std::string& target, bool skips_damaged, const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
   if (const int code = print_mistakes(loaded); code != cli::kOk) return code;

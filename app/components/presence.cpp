@@ -1,11 +1,16 @@
 #include "app/components/presence.h"
 
+#include <algorithm>
+#include <array>
 #include <future>
 #include <thread>
 #include <utility>
 
 #include "api/admission/keys.h"
+#include "platform/base/clock.h"
+#include "platform/base/crypto.h"
 #include "platform/base/log.h"
+#include "storage/data_dir.h"
 #include "storage/db/process_end.h"
 
 namespace millrace::app {
@@ -18,6 +23,17 @@ constexpr std::chrono::seconds kLeaveMax{2};
 // The last process with this name may have been killed a moment ago.
 constexpr std::chrono::milliseconds kNameWaitMax = storage::kProcessTimeout + std::chrono::seconds(5);
 
+// The id of a copy of the directory, here or on another computer, is another one: it must not run as the same
+// host.
+base::Uuid bound_to_this_file(const base::Uuid& id, const std::string& path) {
+  const std::string boot = base::SystemClock().boot_id();
+  const std::string inode = std::to_string(storage::file_stamp(path).inode);
+  const base::Sha256Digest digest = base::sha256(id.str() + "\n" + boot + "\n" + inode);
+  std::array<std::uint8_t, 16> bytes{};
+  std::copy_n(digest.begin(), bytes.size(), bytes.begin());
+  return base::Uuid(bytes);
+}
+
 base::Result<base::Uuid> data_dir_id(const std::string& data_dir) {
   const std::string path = data_dir + "/host-id";
   const auto text = api::secret_file(path, [] {
@@ -28,7 +44,7 @@ base::Result<base::Uuid> data_dir_id(const std::string& data_dir) {
   if (!text) return text.error();
   const auto id = base::Uuid::parse(*text);
   if (!id) return base::error(base::Code::kInternal, path + " contains no id; remove it");
-  return *id;
+  return bound_to_this_file(*id, path);
 }
 
 template <class T, class Start>

@@ -84,6 +84,10 @@ class Blobs {
   // `read` also checks the hash.
   virtual base::Result<OpenFile> open(const BlobRef& ref) const = 0;
   virtual base::Result<std::string> read(const BlobRef& ref) const = 0;
+  // The place belongs to the store that `owner` names; the first one takes it. kInvalidState: it belongs to
+  // another store, whose blobs this one would remove, because it does not have their rows. Succeeds if the
+  // place cannot be reached: nothing that another store may need is removed before that is known.
+  virtual base::Status claim(const std::string& /*owner*/) { return {}; }
   // Removes the file of a row whose deletion by the garbage collection is committed.
   virtual void unlink(const std::string& path) = 0;
   // Removes files older than `age_ms` that no row references and no process holds. Looks at `limit` files at

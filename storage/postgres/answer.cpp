@@ -41,7 +41,9 @@ DbError::Cause postgres_cause(std::string_view state) {
   // standby now. Then: shortage of resources, I/O errors, damaged data.
   if (state.empty() || area == "08" || state.starts_with("57P") || state == "25006")
     return Cause::kUnreachable;
-  const bool is_unusable = area == "53" || area == "58" || area == "XX";
+  // Somebody took rights away, or dropped tables.
+  const bool is_taken = state == "42501" || state == "42P01" || state == "3F000";
+  const bool is_unusable = is_taken || area == "53" || area == "58" || area == "XX";
   return is_unusable ? Cause::kUnusable : Cause::kFault;
 }
 

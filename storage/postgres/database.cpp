@@ -38,7 +38,9 @@ constexpr const char* kSetUp =
     "SET standard_conforming_strings = on; SET idle_in_transaction_session_timeout = '5s';"
     "SET tcp_keepalives_idle = '2s'; SET tcp_keepalives_interval = '1s'; SET tcp_user_timeout = '3s';"
     "SET client_connection_check_interval = '1s';"
-    "SET lock_timeout = '10s'; SET client_min_messages = warning; SET jit = off";
+    "SET lock_timeout = '10s'; SET statement_timeout = 0; SET client_min_messages = warning; SET jit = off;"
+    "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)";
 // All statements of writers have an index, and their plans must not depend on statistics, which are old while
 // a table grows.
 constexpr const char* kSetUpWriter =
@@ -49,6 +51,12 @@ constexpr std::string_view kEarlierWriterRow = "DELETE FROM writers WHERE writer
 constexpr const char* kBeginWrite =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('millrace ' || current_schema(), 0));"
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+// More columns of the same question: which store this is, how many marks it has that its jobs were moved, and
+// whether commits reach the disk.
+constexpr const char* kStoreState =
+    ", (SELECT encode(id, 'hex') FROM identity), (SELECT count(*) FROM meta WHERE name = 'moved_to_sqlite'),"
+    " CASE WHEN current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' THEN 'on' END";
 
 // Empty: accepted jobs are durable on this server.
 constexpr const char* kDurability =
@@ -62,10 +70,18 @@ constexpr const char* kDurability =
     " WHEN current_setting('synchronous_commit') = 'local' AND current_setting('synchronous_standby_names') "
     "<> ''"
     " THEN 'synchronous_commit is local, so a failover could lose accepted jobs; set it to on for this role'"
+    " WHEN current_setting('server_encoding') NOT IN ('UTF8', 'SQL_ASCII')"
+    " THEN 'the database has the encoding ' || current_setting('server_encoding')"
+    " || ', which lacks characters; create it with ENCODING ''UTF8'' TEMPLATE template0'"
     " ELSE '' END";
 
 std::int64_t steady_ms() {
   return std::chrono::duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+[[noreturn]] void end_with_store(const char* error, const char* advice) {
+  if (!claim_end()) wait_for_end();
+  end_process("store_changed", {{"error", error}, {"advice", advice}});
 }
 
 bool is_storable(std::string_view text) {
@@ -122,9 +138,9 @@ void PostgresDb::connect() {
   server_process_ = libpq().server_process(connection_);
   is_lost_ = false;
   if (answer_end_) answer_end_ = steady_clock::now() + kAnswerMax;
+  check_server();
   run(kSetUp);
   if (observe_) run(kSetUpWriter);
-  check_server();
 }
 
 // What makes an accepted job durable; after a failover it may be another server.
@@ -220,12 +236,24 @@ void PostgresDb::expect_schema(int version) {
   expected_schema_ = version;
 }
 
-void PostgresDb::check_schema(const PostgresResult& begun) const {
-  if (!expected_schema_ || text_number(begun.bytes(0, 1).data()) == *expected_schema_) return;
-  if (!claim_end()) wait_for_end();
-  end_process("store_schema_changed",
-              {{"error", "another version of millrace has changed the schema of the database"},
-               {"advice", "start that version on this host, too"}});
+void PostgresDb::expect_store() {
+  begin_write_ += kStoreState;
+  const PostgresResult now = begin(begin_write_.c_str());
+  expected_store_ = std::string(now.bytes(0, 3)) + std::string(now.bytes(0, 4));
+  end_transaction();
+}
+
+void PostgresDb::check_store(const PostgresResult& begun) const {
+  if (expected_schema_ && text_number(begun.bytes(0, 1).data()) != *expected_schema_)
+    end_with_store("another version of millrace has changed the schema of the database",
+                   "start that version on this host, too");
+  if (!expected_store_) return;
+  if (std::string(begun.bytes(0, 3)) + std::string(begun.bytes(0, 4)) != *expected_store_)
+    end_with_store("the database at store.url has become another store, or its jobs were moved",
+                   "start again; the start says what to do");
+  if (begun.bytes(0, 5) != "on")
+    throw DbError{.cause = DbError::Cause::kUnusable,
+                  .message = "the server has fsync or full_page_writes off and could lose accepted jobs"};
 }
 
 void PostgresDb::begin_write() {
@@ -233,7 +261,7 @@ void PostgresDb::begin_write() {
   busy_since_ms_ = steady_ms();
   try {
     const PostgresResult begun = begin(begin_write_.c_str());
-    check_schema(begun);
+    check_store(begun);
     if (observe_)
       observe_({.time = base::wall_from(text_number(begun.bytes(0, 0).data())),
                 .recorded = milliseconds(expected_schema_ ? text_number(begun.bytes(0, 2).data()) : 0),

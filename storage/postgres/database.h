@@ -45,6 +45,10 @@ class PostgresDb final : public Db {
   // From now on, the process ends at the beginning of a writing transaction if the schema has another
   // version: a newer program changed it while this one was stopped or cut off.
   void expect_schema(int version);
+  // The same if it is another store than now, or its jobs have been moved to another database: what answers
+  // at the URL may be exchanged while this process is stopped or cut off. Throws kUnusable if the server no
+  // longer syncs commits. REQUIRES: expect_schema, and the store has an identity.
+  void expect_store();
   void begin_write() override;
   // If the connection is lost meanwhile, waits until the server tells whether the transaction was committed.
   void commit() override;
@@ -108,7 +112,7 @@ class PostgresDb final : public Db {
   void forget_transaction();
   pg_result* answer(int is_sent);
   void check_server();
-  void check_schema(const PostgresResult& begun) const;
+  void check_store(const PostgresResult& begun) const;
   void end_transaction() noexcept;
   bool was_committed();
   std::string writer_literal() const;
@@ -132,6 +136,7 @@ class PostgresDb final : public Db {
   std::int64_t changes_ = 0;
   std::string begin_write_;
   std::optional<int> expected_schema_;
+  std::optional<std::string> expected_store_;
   const std::string writer_;     // identifies this connection in `writers`
   std::int64_t group_ = 0;       // number of the current writing transaction
   std::int64_t last_group_ = 0;  // the last committed one with a row in `writers`

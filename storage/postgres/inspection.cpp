@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "platform/base/clock.h"
+#include "storage/data_dir.h"
 #include "storage/postgres/database.h"
 #include "storage/postgres/migrations.h"
 
@@ -40,6 +41,7 @@ void read_store(Db& db, PostgresInspection& found) {
   auto checks = db.prepare("SELECT name, value FROM secret_checks");
   while (checks.step()) found.secret_checks.emplace(checks.text(0), checks.text(1));
   found.has_keys = db.prepare("SELECT 1 FROM api_keys LIMIT 1").step();
+  if (db.prepare("SELECT 1 FROM identity").step()) found.owner = postgres_owner(db);
   const std::int64_t server_now = own_wall_ms() + found.server_ahead.count();
   auto hosts = db.prepare(
       "SELECT host, max(seen_boot) + (SELECT offset_ms FROM clock) FROM processes GROUP BY host ORDER BY "
@@ -51,6 +53,14 @@ void read_store(Db& db, PostgresInspection& found) {
 }
 
 }  // namespace
+
+std::string postgres_owner(Db& db) {
+  auto s = db.prepare(R"(
+      SELECT (SELECT system_identifier FROM pg_control_system())::text || '-'
+          || (SELECT oid FROM pg_database WHERE datname = current_database()))");
+  s.step();
+  return identity_of(db).str() + "." + s.text(0);
+}
 
 base::Result<PostgresInspection> inspect_postgres(const std::string& url) {
   try {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platform/base/result.h"
+#include "storage/db/db.h"
 
 namespace millrace::storage {
 
@@ -24,12 +25,17 @@ struct PostgresInspection {
   // The rest only if `schema` is the newest.
   std::map<std::string, std::string> secret_checks;  // storage/admin/secret_checks.h
   bool has_keys = false;
+  std::string owner;  // postgres_owner; empty: nothing has started on it yet
   struct Host {
     std::string name;
     std::chrono::milliseconds silent{0};  // since its last report
   };
   std::vector<Host> hosts;
 };
+
+// Inside storage and for `inspect_postgres`: the name of this store for Blobs::claim. A standby keeps it when
+// it is promoted; a copy of the database on another server, or under another name, has another one.
+std::string postgres_owner(Db& db);
 
 // Looks at a database without changing it. The error says what is wrong: it cannot be reached, or its server
 // could lose accepted jobs.

@@ -15,6 +15,7 @@
 #include "storage/data_dir.h"
 #include "storage/postgres/clock.h"
 #include "storage/postgres/database.h"
+#include "storage/postgres/inspection.h"
 #include "storage/postgres/migrations.h"
 #include "storage/sqlite/migrations.h"
 #include "storage/writer/group_writer.h"
@@ -91,8 +92,10 @@ base::Status check_owner_of_blobs(PostgresDb& db, const DataDir& dir, BlobPlace 
     if (db.prepare("SELECT id FROM identity").step()) {
       if (!is_named && place == BlobPlace::kDataDir) {
         db.roll_back();
-        return server_refused("the database belongs to another data directory, whose documents are not in " +
-                              dir.root + "; set --data to that directory, or store.url to another database");
+        return server_refused(
+            "the database belongs to another data directory, whose documents are not in " + dir.root +
+            "; set blobs.url if several hosts share the database, --data to that directory, or "
+            "store.url to another database");
       }
     } else {
       if (has_store) {
@@ -155,6 +158,8 @@ class PostgresStore final : public Store {
     if (auto own = check_owner_of_blobs(db_, DataDir(options_.data_dir), options_.blob_place, has_store);
         !own)
       return own;
+    db_.expect_store();
+    if (auto claimed = blobs_->claim(postgres_owner(db_)); !claimed) return claimed;
     db_.execute("DELETE FROM writers WHERE at < now() - interval '7 days'");
     writer_.emplace(GroupWriter::Options{.queue_max = options_.queue_max,
                                          .limits = {.bounds = {options_.group_operations_max,

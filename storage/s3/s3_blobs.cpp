@@ -15,6 +15,7 @@
 #include "platform/base/log.h"
 #include "storage/blobs/blob_files.h"
 #include "storage/s3/blob_cache.h"
+#include "storage/s3/owner.h"
 #include "storage/s3/removal_queue.h"
 
 namespace millrace::s3 {
@@ -52,6 +53,8 @@ struct Core {
   Client client;
   std::unique_ptr<BlobCache> cache;
   RemovalQueue removals;
+  std::string owner;                 // set once, by `claim`; empty: nobody asks
+  std::atomic<bool> is_owned{true};  // it is known that the objects are those of `owner`
 };
 using CorePtr = std::shared_ptr<Core>;
 
@@ -184,7 +187,10 @@ class S3Blobs final : public storage::Blobs {
   }
   base::Result<OpenFile> open(const BlobRef& ref) const override;
   base::Result<std::string> read(const BlobRef& ref) const override;
-  void unlink(const std::string& path) override { core_->remove(path); }
+  base::Status claim(const std::string& owner) override;
+  void unlink(const std::string& path) override {
+    core_->is_owned ? core_->remove(path) : core_->cache->remove(path);
+  }
   int collect_orphans(std::int64_t now_ms, std::int64_t age_ms, int limit, IsReferenced is_referenced,
                       void* context) override;
 
@@ -196,12 +202,28 @@ class S3Blobs final : public storage::Blobs {
     return std::unique_ptr<storage::BlobWriter>(std::make_unique<ObjectWriter>(core_, std::move(*local)));
   }
 
+  base::Status check_owner();
+
   const CorePtr core_;
   const std::unique_ptr<storage::Blobs> staging_;
   const std::chrono::milliseconds orphan_age_min_;
   std::mutex listing_mutex_;
   std::string continuation_;  // where the next collection goes on
 };
+
+base::Status S3Blobs::claim(const std::string& owner) {
+  core_->owner = owner;
+  core_->is_owned = false;
+  const base::Status owned = check_owner();
+  return owned || owned.error().code != base::Code::kInvalidState ? base::Status() : owned;
+}
+
+base::Status S3Blobs::check_owner() {
+  const auto owned = claim_objects(core_->client, core_->owner);
+  core_->is_owned = owned.has_value();
+  if (!owned) base::log_warn("s3_owner_unknown", {{"error", owned.error().message}});
+  return owned;
+}
 
 base::Result<OpenFile> S3Blobs::open(const BlobRef& ref) const {
   if (core_->removals.contains(ref.path)) return damaged_object(ref, "it has been removed");
@@ -228,6 +250,7 @@ int S3Blobs::collect_orphans(std::int64_t now_ms, std::int64_t age_ms, int limit
                              void* context) {
   const auto never = [](void*, const std::string&) { return false; };
   int removed = staging_->collect_orphans(now_ms, age_ms, limit, never, nullptr);
+  if (!core_->is_owned && !check_owner()) return removed;
   const base::WallTime newest =
       base::wall_from(now_ms - std::max<std::int64_t>(age_ms, orphan_age_min_.count()));
   const std::lock_guard lock(listing_mutex_);
@@ -267,6 +290,11 @@ base::Result<std::unique_ptr<storage::Blobs>> open_s3_blobs(const std::string& f
   if (!checked.reached) base::log_warn("s3_unavailable", {{"error", checked.reached.error().message}});
   return std::unique_ptr<storage::Blobs>(
       std::make_unique<S3Blobs>(std::move(core), std::move(*staging), orphan_age_min));
+}
+
+base::Status take_bucket(const Location& location, const Credentials& credentials, const std::string& owner) {
+  Client client(location, credentials, {});
+  return take_objects(client, owner);
 }
 
 BucketCheck check_bucket(const Location& location, const Credentials& credentials) {

@@ -111,6 +111,18 @@ TEST_P(Engine, WhatIsNotBoundIsNothing) {
   for (const int column : {1, 2, 3}) EXPECT_TRUE(s.is_null(column));
 }
 
+TEST(PostgresSession, CommitsReachTheDiskWhateverTheServerSays) {
+  support::TempDir dir;
+  for (const auto& [given, expected] :
+       {std::pair{"local", "on"}, {"remote_write", "on"}, {"remote_apply", "remote_apply"}}) {
+    PostgresDb db(schema_url(dir.str()) + "%20-csynchronous_commit%3D" + given);
+    auto s = db.prepare("SELECT current_setting('synchronous_commit'), current_setting('statement_timeout')");
+    ASSERT_TRUE(s.step());
+    EXPECT_EQ(s.text(0), expected);
+    EXPECT_EQ(s.text(1), "0");
+  }
+}
+
 TEST_P(Engine, SumsOfLargeNumbersAreExact) {
   for (const std::int64_t n : {std::int64_t{4'000'000'000'000'000'003}, std::int64_t{-1},
                                std::int64_t{100'000'000}, std::int64_t{20'000}})

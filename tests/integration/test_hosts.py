@@ -214,6 +214,10 @@ def test_the_name_of_a_living_host_or_worker_is_refused(hosts):
     hosts.start("alpha")
     command = [BUILD / "millrace", "worker", "--kinds", "ocr", "--data", hosts.folder / "beta"]
     same_host = subprocess.Popen([*command, *hosts.flags("alpha")], stderr=subprocess.PIPE, text=True)
+    shutil.copytree(hosts.folder / "alpha", hosts.folder / "copied", ignore=lambda folder, names: [n for n in names if n == "machines"])
+    copied = subprocess.Popen(
+        [*command[:-1], hosts.folder / "copied", *hosts.flags("alpha")], stderr=subprocess.PIPE, text=True
+    )
     worker = Worker(hosts.folder / "beta", *hosts.flags("beta"), name="one").start()
     try:
         eventually(lambda: hosts.gateways["alpha"].client.get("/v1/admin/workers").json()["items"], what="workers report")
@@ -224,8 +228,11 @@ def test_the_name_of_a_living_host_or_worker_is_refused(hosts):
         assert in_use.returncode != 0 and "worker.name" in in_use.stderr, in_use.stderr
         _, errors = same_host.communicate(timeout=60)
         assert same_host.returncode != 0 and "host.name" in errors, errors
+        _, errors = copied.communicate(timeout=60)
+        assert copied.returncode != 0 and "host.name" in errors, errors
     finally:
         same_host.kill()
+        copied.kill()
         worker.close()
 
 

@@ -4,8 +4,9 @@ import subprocess
 
 import pytest
 from documents import data_uri, tiny_pdf
-from millrace import BUILD, Gateway
+from millrace import BUILD, Gateway, admin_key, eventually
 from postgres import Postgres
+from s3 import S3
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +168,115 @@ def test_tables_of_another_program_are_not_touched(url, tmp_path):
     subprocess.run(["psql", "-Xq", url, "-c", "CREATE TABLE theirs (x int)"], check=True, timeout=60)
     started = millrace("serve", "--data", tmp_path / "data", "--store.url", url)
     assert started.returncode == 1 and "table of another program (theirs)" in started.stderr
+
+
+def start(url, data, *flags):
+    gateway = Gateway(data, "--store.url", url, "--mock", *flags)
+    return gateway.start()
+
+
+def database_of(url):
+    return url.rsplit("/", 1)[1]
+
+
+def chat(gateway):
+    return gateway.client.post("/v1/chat/completions", {"model": "mock/chat", "messages": "hello", "deferred": True})
+
+
+def test_a_process_ends_when_another_store_appears_at_its_url(url, server, tmp_path):
+    gateway, name = start(url, tmp_path / "data"), database_of(url)
+    try:
+        server.query(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        eventually(lambda: renamed(server, name), what="the database is renamed between two connections")
+        server.query(f"CREATE DATABASE {name}")
+        assert millrace("store", "init", "--data", tmp_path / "other", "--store.url", url).returncode == 0
+        gateway.popen.wait(30)
+        assert "store_changed" in gateway.tail(), gateway.tail()
+    finally:
+        gateway.close()
+        server.query(f"DROP DATABASE IF EXISTS {name}_kept")
+
+
+def renamed(server, name):
+    terminate = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    try:
+        server.query(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false; {terminate}")
+        server.query(f"ALTER DATABASE {name} RENAME TO {name}_kept")
+        server.query(f"ALTER DATABASE {name}_kept ALLOW_CONNECTIONS true")
+        return True
+    except subprocess.CalledProcessError:
+        return False
+
+
+def test_a_process_ends_when_its_jobs_were_moved_while_it_was_cut_off(url, server, tmp_path):
+    gateway = start(url, tmp_path / "data")
+    try:
+        server.query("INSERT INTO meta VALUES ('moved_to_sqlite', '1')", url)
+        gateway.popen.wait(30)
+        assert "store_changed" in gateway.tail(), gateway.tail()
+    finally:
+        gateway.close()
+
+
+def test_a_server_that_stops_syncing_gets_no_more_jobs(url, server, tmp_path):
+    gateway = start(url, tmp_path / "data")
+    try:
+        assert chat(gateway).status == 200
+        server.query("ALTER SYSTEM SET full_page_writes = off")
+        server.query("SELECT pg_reload_conf()")
+        eventually(lambda: chat(gateway).status == 503, what="jobs are refused")
+        assert gateway.client.get("/readyz").status == 503
+        server.query("ALTER SYSTEM RESET full_page_writes")
+        server.query("SELECT pg_reload_conf()")
+        eventually(lambda: chat(gateway).status == 200, what="jobs are accepted again")
+    finally:
+        gateway.close()
+        server.query("ALTER SYSTEM RESET full_page_writes")
+        server.query("SELECT pg_reload_conf()")
+
+
+def test_a_role_that_lost_its_rights_is_an_outage(url, server, tmp_path):
+    name = database_of(url)
+    server.query(f"CREATE ROLE weak LOGIN; ALTER DATABASE {name} OWNER TO weak")
+    server.query("ALTER SCHEMA public OWNER TO weak", url)
+    gateway = start(url.replace("millrace@", "weak@"), tmp_path / "data")
+    try:
+        assert chat(gateway).status == 200
+        server.query("REVOKE INSERT ON jobs FROM weak", url)
+        refused = chat(gateway)
+        assert refused.status == 503 and "retry-after" in refused.headers, refused.body
+        assert gateway.client.get("/readyz").status == 503
+        server.query("GRANT INSERT ON jobs TO weak", url)
+        eventually(lambda: chat(gateway).status == 200, what="jobs are accepted again")
+    finally:
+        gateway.close()
+
+
+def test_a_database_that_lacks_characters_is_refused(server, tmp_path):
+    server.query("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    url = f"{server.url.rsplit('/', 1)[0]}/latin"
+    started = millrace("serve", "--data", tmp_path / "data", "--store.url", url)
+    assert started.returncode == 1 and "UTF8" in started.stderr, started.stderr
+
+
+def test_two_stores_do_not_share_a_bucket(url, server, tmp_path):
+    s3 = S3(tmp_path / "s3")
+    try:
+        s3.start()
+        first = start(url, tmp_path / "one", *s3.flags())
+        first.terminate()
+        copy = f"{database_of(url)}_copy"
+        server.query(f"CREATE DATABASE {copy} TEMPLATE {database_of(url)}")
+        copied = ["--data", tmp_path / "two", "--store.url", f"{url}_copy", *s3.flags(), "--secrets.dir", tmp_path / "one"]
+        refused = millrace("serve", *copied, "--listen", "127.0.0.1:0", "--host.name", "two")
+        assert refused.returncode == 1 and "take-bucket" in refused.stderr and "blobs.url" in refused.stderr, refused.stderr
+        alone = millrace("serve", "--data", tmp_path / "three", "--listen", "127.0.0.1:0", *s3.flags())
+        assert alone.returncode == 1 and "belong to another store" in alone.stderr, alone.stderr
+        assert millrace("store", "take-bucket", *copied).returncode == 0
+        second = Gateway(*copied[1:], "--host.name", "two")
+        second.key = admin_key(tmp_path / "one")
+        second.start().terminate()
+        again = millrace("serve", "--data", tmp_path / "one", "--store.url", url, *s3.flags())
+        assert again.returncode == 1 and "belong to another store" in again.stderr, again.stderr
+    finally:
+        s3.kill()

@@ -62,6 +62,7 @@ MAKES = {
     "{job}": lambda gateway, folder: ended_job(gateway),
     "{failed}": lambda gateway, folder: failed_job(gateway),
     "{execution}": lambda gateway, folder: execution(gateway),
+    "{stored}": lambda gateway, folder: cli(gateway, "files", "put", file(folder, "b.txt", b"content")).stdout.strip(),
     "{key}": lambda gateway, folder: key_id(gateway),
     "{pdf}": lambda gateway, folder: file(folder, "a.pdf", tiny_pdf("one")),
     "{yaml}": lambda gateway, folder: file(folder, "a.yaml", LITELLM),
@@ -80,6 +81,7 @@ COMMANDS = [
     "chat -m mock/chat hello", "chat -m mock/chat --json hello", "chat -m mock/chat --deferred hello",
     "chat -m mock/chat --deferred --wait hello", "chat --result {job}",
     "ocr {pdf}", "ocr {pdf} --json", "ocr {pdf} -o {new} --json",
+    "files ls", "files ls --json", "files put {pdf}", "files put {pdf} --json", "files get {stored} -o -", "files rm {stored} --json",
     "jobs ls", "jobs ls --json", "jobs show {job}", "jobs show {job} --json", "jobs result {job}", "jobs result {job} -o {new} --json",
     "jobs tail {job}", "jobs tail {job} --json", "jobs retry {failed}", "jobs retry {failed} --json", "jobs cancel {job}", "jobs rm {job} --json",
     "jobs dead", "jobs dead --json",
@@ -96,7 +98,7 @@ COMMANDS = [
 # Those of `store` need PostgreSQL: test_postgres_store.py.
 OTHERS = {
     "serve", "api", "worker", "ssh", "transcribe", "speak", "models pull", "keys revoke", "keys accept-secrets", "workers drain",
-    "store init", "store check", "store copy",
+    "store init", "store check", "store copy", "store take-bucket",
 }  # fmt: skip
 
 
@@ -105,6 +107,7 @@ def boxes(shared):
     for name in ("box", "gone"):
         assert cli(shared, "machines", "create", "--name", name).returncode == 0
     failed_job(shared)
+    assert cli(shared, "files", "put", "-", input="content").returncode == 0
 
 
 def words_of(gateway, folder, command):
