@@ -239,6 +239,35 @@ TEST_F(S3Contract, ObjectsYoungerThanADayAreNoOrphansWhateverTheSetting) {
   EXPECT_EQ(collect(now_ms + 25 * kHourMs), 1);
 }
 
+TEST_F(S3Contract, TheObjectsOfAnotherStoreAreRefused) {
+  open_blobs();
+  EXPECT_TRUE(blobs_->claim("one.sqlite"));
+  EXPECT_TRUE(blobs_->claim("one.sqlite"));
+  EXPECT_EQ(blobs_->claim("two.sqlite").error().code, base::Code::kInvalidState);
+  EXPECT_TRUE(blobs_->claim("one.server-1")) << "its jobs were moved";
+  const auto refused = blobs_->claim("one.server-2");
+  ASSERT_FALSE(refused) << "a copy of the database";
+  EXPECT_NE(refused.error().message.find("take-bucket"), std::string::npos);
+  const Options with = options();
+  EXPECT_TRUE(take_bucket(with.location, with.credentials, "one.server-2"));
+  EXPECT_TRUE(blobs_->claim("one.server-2"));
+  EXPECT_FALSE(blobs_->claim("one.server-1"));
+}
+
+TEST_F(S3Outage, NothingIsRemovedBeforeTheOwnerIsKnown) {
+  open_blobs();
+  const BlobRef orphan = referenced(*blobs_, "of another store");
+  EXPECT_TRUE(blobs_->claim("one.server-1"));
+  server_.kill();
+  const auto other = open(options()).value();
+  EXPECT_TRUE(other->claim("two.server-1")) << "the server is down";
+  server_.start();
+  const auto never = [](void*, const std::string&) { return false; };
+  other->unlink(orphan.path);
+  EXPECT_EQ(other->collect_orphans(std::int64_t{1} << 50, 0, 1'000, never, nullptr), 0);
+  EXPECT_EQ(objects(), (std::set<std::string>{orphan.path, ".owner/one.server-1"}));
+}
+
 TEST_F(S3Contract, AStagedBlobExpiresLongBeforeItMayBeCollected) {
   open_blobs();
   EXPECT_FALSE(stage(*blobs_, "content").value()->is_expired());

@@ -41,6 +41,6 @@ class S3:
         ]
 
     def objects(self, prefix="jobs"):
-        """The keys below `prefix`."""
+        """The keys of blobs below `prefix`."""
         top = self.folder / "data" / "millrace" / prefix
-        return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
+        return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file() and path.parent.name != ".owner"}
