@@ -21,6 +21,7 @@ const std::map<std::string, std::string> kNotAudited{
     {"POST /v1/audio/transcriptions", "a job, with a history of its own"},
     {"POST /v1/audio/translations", "a job, with a history of its own"},
     {"POST /v1/ocr", "a job, with a history of its own"},
+    {"POST /v1/files", "the work of a tenant; its deletion is audited"},
     {"POST /v1/jobs/{job_id}/cancel", "in the job's history; of an execution, audited"},
     {"POST /v1/jobs/{job_id}/retry", "a job, with a history of its own"},
 };
@@ -120,6 +121,17 @@ class AuditedRoutes : public Executions {
            const std::string id = make();
            call("DELETE", root_ + "/" + id);  // cancels it
            return [=, this] { return call("DELETE", "/v1/jobs/" + id); };
+         }},
+        {"DELETE /v1/files/{file_id}",
+         [this] {
+           const std::string body =
+               "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nx\r\n--b--\r\n";
+           const Answer stored = send({.method = "POST",
+                                       .path = "/v1/files",
+                                       .key = admin_,
+                                       .body = body,
+                                       .type = "multipart/form-data; boundary=b"});
+           return [=, this] { return call("DELETE", "/v1/files/" + stored.json().value("id", "")); };
          }},
         {"POST /v1/admin/keys", simple("POST", "/v1/admin/keys", R"({"name":"n"})")},
         {"PATCH /v1/admin/keys/{key_id}", of_key("PATCH", "", R"({"models":["x"]})")},

@@ -89,7 +89,10 @@ TEST(OcrRequest, RefusesWrongShapesNamingTheField) {
       {with_document(R"({"type":"image_url"})"), "document.image_url", "missing"},
       {with_document(R"({"type":"image_url","document_url":"https://e.org/a"})"), "document.image_url",
        "missing"},
-      {with_document(R"({"type":"file","document_url":"https://e.org/a"})"), "document.type",
+      {with_document(R"({"type":"file"})"), "document.file_id", "missing"},
+      {with_document(R"({"type":"file","file_id":"f-1","document_url":"https://e.org/a"})"), "document",
+       "value_error"},
+      {with_document(R"({"type":"word","document_url":"https://e.org/a"})"), "document.type",
        "literal_error"},
       {with_document(R"({"document_url":7})"), "document.document_url", "string_type"},
       {with_document(R"({"document_url":""})"), "document.document_url", "missing"},
@@ -109,7 +112,8 @@ TEST(OcrRequest, RefusesWrongShapesNamingTheField) {
       {with_document(R"({"document_url":"https://e.org/a","image_url":"https://e.org/b"})"), "document",
        "value_error"},
       {with_document(R"({"image_url":{"uri":"x"}})"), "document.image_url", "string_type"},
-      {with_document(R"({"type":"document_url","file_id":"f-1"})"), "document.file_id", "value_error"},
+      {with_document(R"({"type":"file","file_id":"f-1"})"), "document.file_id", "value_error"},
+      {with_document(R"({"type":"document_url","file_id":"f-1"})"), "document.document_url", "missing"},
       {with(R"(,"model":7)"), "model", "string_type"},
       {with(R"(,"model":"")"), "model", "string_too_short"},
       {with(R"(,"pages":"x")"), "pages", "page_list"},
@@ -300,7 +304,7 @@ TEST(OcrRequest, ItsSchemaNamesEveryField) {
   }
   EXPECT_EQ(schema["required"], Json::parse(R"(["document"])"));
   EXPECT_EQ(schema["properties"]["document"]["properties"]["type"]["enum"],
-            Json::parse(R"(["document_url","image_url",null])"));
+            Json::parse(R"(["document_url","image_url","file",null])"));
 }
 
 }  // namespace
