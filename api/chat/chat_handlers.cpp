@@ -22,13 +22,16 @@ struct ChatIntake {
   CallPtr call;
   schemas::ChatRequest request;
   std::optional<storage::IdempotencyKey> key;
+  std::size_t bytes;  // of the body, with the files that it names
 };
 
 void begin_chat(ChatIntake intake) {
-  auto& [context, call, request, key] = intake;
+  auto& [context, call, request, key, bytes] = intake;
+  if (const base::Status good = context.chat.check(request); !good)
+    return call->fail(wrong_model_error(context, request.models.front(), "chat", good.error()));
   if (request.deferred) return defer_chat(context, call, std::move(request), std::move(key));
   if (key) call->ignored.emplace_back(kIdempotencyKey);  // there is no job to keep it with
-  if (const base::Status allowed = context.tokens.admit(*call, call->body().size()); !allowed)
+  if (const base::Status allowed = context.tokens.admit(*call, bytes); !allowed)
     return call->fail(allowed.error());
   std::string().swap(call->body());  // its budget stays reserved: the request holds as many bytes
   std::make_shared<ChatResponder>(context, std::move(call), std::move(request))->begin();
@@ -36,12 +39,11 @@ void begin_chat(ChatIntake intake) {
 
 // Runs on the pool.
 void begin_with_files(ChatIntake& intake) {
-  std::size_t bytes = intake.call->body().size();
   for (const schemas::FilePart& part : schemas::file_parts(intake.request)) {
     auto content = chat_file(intake.context, *intake.call, part.id, part.place);
     if (!content) return intake.call->fail(content.error());
-    bytes += content->base64.size();
-    if (!intake.call->grow(bytes)) return intake.call->fail(body_budget_exhausted());
+    intake.bytes += content->base64.size();
+    if (!intake.call->grow(intake.bytes)) return intake.call->fail(body_budget_exhausted());
     schemas::set_file_content(*part.file, content->name, std::move(content->base64));
   }
   begin_chat(std::move(intake));
@@ -62,9 +64,8 @@ void create_chat(Context& context, CallPtr call) {
   request->tenant = call->tenant();
   request->allowed_models = call->principal->access.models;
   request->allowed_servers = call->principal->access.mcp_servers;
-  if (const base::Status good = context.chat.check(*request); !good)
-    return call->fail(wrong_model_error(context, request->models.front(), "chat", good.error()));
-  ChatIntake intake{context, std::move(call), *std::move(request), *std::move(key)};
+  const std::size_t bytes = call->body().size();
+  ChatIntake intake{context, std::move(call), *std::move(request), *std::move(key), bytes};
   if (!may_name_files || schemas::file_parts(intake.request).empty()) return begin_chat(std::move(intake));
   auto later = std::make_shared<ChatIntake>(std::move(intake));
   on_pool(context, base::Pool::Queue::kLarge, later->call, [later] { begin_with_files(*later); });

@@ -1,5 +1,6 @@
 """/v1/files: uploads, lists, downloads, signed URLs, quotas and deletion."""
 
+import base64
 import hashlib
 import http.client
 import json
@@ -7,11 +8,14 @@ import os
 import time
 import uuid
 
+import openai_replies
 import pytest
 from documents import tiny_pdf
 from millrace import Client, Gateway, eventually
+from model_gateway import model_gateway
 from recordings import clip
 from store_faults import StoreFaults
+from upstream import Upstream
 
 MIB = 1 << 20
 LINES = b'{"custom_id": "one"}\n' * 5000
@@ -206,6 +210,44 @@ def test_a_recording_is_transcribed_by_its_file_id(shared):
     assert reply.status == 202, reply.body
     job = shared.client.wait_terminal(reply.headers["x-millrace-job"])
     assert job["status"] == "succeeded" and job["name"] == "talk.wav"
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+def test_a_chat_sends_the_content_of_the_files_that_it_names(tmp_path, deferred):
+    with Upstream() as upstream:
+        upstream.reply_always(openai_replies.completion("read"))
+        gateway = model_gateway(tmp_path, [("up/chat", "openai", "gpt-4o", f"{upstream.url}/v1")])
+        try:
+            paper = tiny_pdf("for a model")
+            file = upload(gateway.client, paper, "paper.pdf").json()["id"]
+            parts = [{"type": "text", "text": "read"}, {"type": "file", "file": {"file_id": file}}, {"type": "input_file", "file_id": file}]
+            chat = {"model": "up/chat", "messages": [{"role": "user", "content": parts}], "deferred": deferred}
+            reply = gateway.client.post("/v1/chat/completions", chat)
+            assert reply.status == 200, reply.body
+            if deferred:
+                assert gateway.client.wait_terminal(reply.json()["request_id"])["status"] == "succeeded"
+            (sent,) = [request.json["messages"][0]["content"] for request in upstream.requests]
+            for part in sent[1:]:
+                assert part["file"]["filename"] == "paper.pdf" and "file_id" not in part["file"]
+                assert part["file"]["file_data"] == "data:application/pdf;base64," + base64.b64encode(paper).decode()
+            parts[1]["file"]["file_id"] = f"file-{uuid.uuid4()}"
+            missing = gateway.client.post("/v1/chat/completions", chat)
+            assert missing.status == 404 and missing.json()["error"]["param"] == "messages.0.content.1.file.file_id", missing.body
+        finally:
+            gateway.close()
+
+
+def test_a_file_of_a_provider_keeps_its_id(tmp_path):
+    with Upstream() as upstream:
+        upstream.reply_always(openai_replies.completion("read"))
+        gateway = model_gateway(tmp_path, [("up/chat", "openai", "gpt-4o", f"{upstream.url}/v1")])
+        try:
+            parts = [{"type": "file", "file": {"file_id": "file-abc123"}}]
+            chat = {"model": "up/chat", "messages": [{"role": "user", "content": parts}]}
+            assert gateway.client.post("/v1/chat/completions", chat).status == 200
+            assert upstream.requests[0].json["messages"][0]["content"][0]["file"] == {"file_id": "file-abc123"}
+        finally:
+            gateway.close()
 
 
 def test_a_file_that_does_not_fit_its_use_is_refused(shared):
