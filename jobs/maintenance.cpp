@@ -110,7 +110,6 @@ void Maintenance::look(const RoundPtr& round) {
   const auto machines_due = machines_.next_due();
   const auto has_blobs = moves_.has_unreferenced_blobs();
   if (!due || !machines_due || !has_blobs) return round->end(kAfterTrouble);
-  if (*has_blobs) retained_at_.reset();  // what a client has deleted goes soon
   round->delay = due->has_value() ? options_.busy_period : options_.idle_period;
   add_due(*round, *due, *machines_due);
   if (dispatch_.durable() && due->has_value()) add_publication(*round);
@@ -118,7 +117,10 @@ void Maintenance::look(const RoundPtr& round) {
       [this](storage::Callback<int> done) { moves_.cancel_orphans(options_.step_rows, std::move(done)); });
   round->steps.push_back(
       [this, r = round.get()](storage::Callback<int> done) { drop_removed(*r, std::move(done)); });
-  if (retention_is_due()) add_retention(*round);
+  if (retention_is_due())
+    add_retention(*round);
+  else if (*has_blobs)
+    add_blobs(*round);  // what a client has deleted goes soon
   Round::run(round, options_.step_rows, [this](const RoundPtr& r) { finish(r); });
 }
 
@@ -208,6 +210,11 @@ void Maintenance::add_retention(Round& round) {
       [this, rows](storage::Callback<int> done) { files_.drop_expired(rows, std::move(done)); });
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { spending_.settle_abandoned(rows, std::move(done)); });
+  add_blobs(round);
+}
+
+void Maintenance::add_blobs(Round& round) {
+  const int rows = options_.step_rows;
   round.steps.push_back([this, rows, files = &round.dropped_files](storage::Callback<int> done) {
     moves_.drop_blobs(rows, [files, done = std::move(done)](base::Result<std::vector<std::string>> paths) {
       if (!paths) return done(paths.error());
@@ -220,7 +227,8 @@ void Maintenance::add_retention(Round& round) {
 
 void Maintenance::finish(const RoundPtr& round) {
   if (round->unfinished) round->delay = kShortestWait;
-  if (!round->retention) return round->end(std::max(round->delay, kShortestWait));
+  if (!round->retention && round->dropped_files.empty())
+    return round->end(std::max(round->delay, kShortestWait));
   const bool posted = pool_.post(base::Pool::Queue::kLarge,
                                  [this, round] { round->guarded("files", [&] { collect_files(round); }); });
   if (!posted) {
@@ -230,17 +238,21 @@ void Maintenance::finish(const RoundPtr& round) {
 
 void Maintenance::collect_files(const RoundPtr& round) {
   for (const std::string& path : round->dropped_files) store_.blobs().unlink(path);
-  const int orphans = store_.blobs().collect_orphans(
+  const int orphans = round->retention ? collect_orphans() : 0;
+  if (orphans + static_cast<int>(round->dropped_files.size()) > 0) {
+    base::log_info("blobs_collected", {{"unreferenced", round->dropped_files.size()}, {"orphans", orphans}});
+  }
+  if (round->retention && !round->unfinished) retained_at_ = clock_.boot();
+  round->end(std::max(round->delay, kShortestWait));
+}
+
+int Maintenance::collect_orphans() {
+  return store_.blobs().collect_orphans(
       base::millis(clock_.wall()), options_.orphans_age.count(), options_.orphan_files,
       [](void* moves, const std::string& path) {
         return static_cast<storage::JobMaintenance*>(moves)->is_blob_referenced(path);
       },
       &moves_);
-  if (orphans + static_cast<int>(round->dropped_files.size()) > 0) {
-    base::log_info("blobs_collected", {{"unreferenced", round->dropped_files.size()}, {"orphans", orphans}});
-  }
-  if (!round->unfinished) retained_at_ = clock_.boot();
-  round->end(std::max(round->delay, kShortestWait));
 }
 
 }  // namespace millrace::jobs

@@ -55,7 +55,9 @@ class Maintenance {
   void add_machines(Round& round);
   void add_publication(Round& round);
   void add_retention(Round& round);
+  void add_blobs(Round& round);
   void collect_files(const RoundPtr& round);
+  int collect_orphans();
   void finish(const RoundPtr& round);
   bool retention_is_due() const;
 

@@ -276,6 +276,12 @@ void insert_identity(Db& db, const DataDir& dir) {
 
 std::string sqlite_owner(Db& db) { return identity_of(db).str() + ".sqlite"; }
 
+base::Result<std::string> sqlite_owner(const DataDir& dir) {
+  const IdentityFile file = read_file(dir.identity);
+  if (file.id) return file.id->str() + ".sqlite";
+  return base::error(base::Code::kNotFound, dir.root + " has no store yet");
+}
+
 base::Uuid identity_of(Db& db) {
   auto s = db.prepare("SELECT id FROM identity");
   if (!s.step()) throw sqlite_error(SQLITE_CORRUPT, "the store's identity is missing");

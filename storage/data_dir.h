@@ -81,8 +81,10 @@ void insert_identity(Db& db, const DataDir& dir);
 // The id of the row; throws DbError if the row is missing.
 base::Uuid identity_of(Db& db);
 
-// Of a SQLite store, for Blobs::claim: its identity and ".sqlite".
+// The name of a SQLite store for Blobs::claim: its identity and ".sqlite". Of a directory: by the file,
+// kNotFound if there is none.
 std::string sqlite_owner(Db& db);
+base::Result<std::string> sqlite_owner(const DataDir& dir);
 
 // Refuses a database that is not the one that the file names. If the file is missing, creates and syncs it,
 // unless `may_write` is false. The message says what to do. Throws DbError.

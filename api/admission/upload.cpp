@@ -86,6 +86,12 @@ constinit const FileRules kAnyFileRules{.subject = "file",
                                         .too_large = Code::kTooLarge,
                                         .check_head = [](std::string_view) -> base::Status { return {}; }};
 
+constinit const FileRules kChatFileRules{.subject = "file in a chat",
+                                         .head_bytes = 1,
+                                         .bytes_max = std::int64_t{32} << 20,
+                                         .empty = Code::kBadRequest,
+                                         .too_large = Code::kTooLarge,
+                                         .check_head = kAnyFileRules.check_head};
 constinit const FileRules kStoredFileRules{.subject = "file",
                                            .head_bytes = 1,
                                            .bytes_max = schemas::kStoredFileBytesMax,

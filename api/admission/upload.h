@@ -55,6 +55,7 @@ struct FileRules {
 extern const FileRules kRecordingRules;   // kAudioEmpty, kAudioTooLarge, kAudioUnsupported
 extern const FileRules kDocumentRules;    // kDocumentEmpty, kDocumentTooLarge, kDocumentUnsupported
 extern const FileRules kAnyFileRules;     // for a machine: kTooLarge
+extern const FileRules kChatFileRules;    // of /v1/files in a chat: kTooLarge
 extern const FileRules kStoredFileRules;  // for /v1/files: kBadRequest (empty), kTooLarge
 
 // A completely received form. If the body is the file itself, there are no fields.

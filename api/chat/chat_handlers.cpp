@@ -1,5 +1,6 @@
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "api/admission/guard.h"
 #include "api/admission/token_limits.h"
@@ -11,39 +12,54 @@
 #include "api/jobs/job_handlers.h"
 #include "api/jobs/job_result.h"
 #include "api/model_request.h"
+#include "platform/base/bytes.h"
 #include "schemas/chat/file_parts.h"
 
 namespace millrace::api {
 namespace {
 
-// A request that is going to be answered.
-struct ChatIntake {
-  Context& context;
-  CallPtr call;
-  schemas::ChatRequest request;
-  std::optional<storage::IdempotencyKey> key;
-  std::size_t bytes;  // of the body, with the files that it names
-};
-
 void begin_chat(ChatIntake intake) {
-  auto& [context, call, request, key, bytes] = intake;
-  if (const base::Status good = context.chat.check(request); !good)
-    return call->fail(wrong_model_error(context, request.models.front(), "chat", good.error()));
-  if (request.deferred) return defer_chat(context, call, std::move(request), std::move(key));
-  if (key) call->ignored.emplace_back(kIdempotencyKey);  // there is no job to keep it with
-  if (const base::Status allowed = context.tokens.admit(*call, bytes); !allowed)
+  Context& context = intake.context;
+  const CallPtr call = intake.call;
+  if (const base::Status good = context.chat.check(intake.request); !good)
+    return call->fail(wrong_model_error(context, intake.request.models.front(), "chat", good.error()));
+  if (intake.request.deferred) return defer_chat(std::move(intake));
+  if (intake.key) call->ignored.emplace_back(kIdempotencyKey);  // there is no job to keep it with
+  if (const base::Status allowed = context.tokens.admit(*call, intake.bytes); !allowed)
     return call->fail(allowed.error());
   std::string().swap(call->body());  // its budget stays reserved: the request holds as many bytes
-  std::make_shared<ChatResponder>(context, std::move(call), std::move(request))->begin();
+  std::make_shared<ChatResponder>(context, call, std::move(intake.request))->begin();
+}
+
+// Adds the files of the parts to `bytes`, as base64. kTooLarge: together with the body they are larger than a
+// request may be.
+base::Status count_files(ChatIntake& intake, const std::vector<schemas::FilePart>& parts) {
+  for (const schemas::FilePart& part : parts) {
+    const auto file = file_input(intake.context, *intake.call, part.id, kChatFileRules, part.place);
+    if (!file) {
+      intake.missing_file = part.id;
+      return file.error();
+    }
+    intake.bytes += static_cast<std::size_t>(file->bytes + 2) / 3 * 4;
+  }
+  if (intake.bytes <= intake.call->route->body_max) return {};
+  return base::error(base::Code::kTooLarge,
+                     "The request and its files are larger than " +
+                         base::format_bytes(static_cast<std::int64_t>(intake.call->route->body_max)));
 }
 
 // Runs on the pool.
 void begin_with_files(ChatIntake& intake) {
-  for (const schemas::FilePart& part : schemas::file_parts(intake.request)) {
+  const auto parts = schemas::file_parts(intake.request);
+  if (const base::Status counted = count_files(intake, parts); !counted) {
+    const bool may_repeat =
+        counted.error().code == base::Code::kNotFound && intake.request.deferred && intake.key;
+    return may_repeat ? defer_chat(std::move(intake)) : intake.call->fail(counted.error());
+  }
+  if (!intake.call->grow(intake.bytes)) return intake.call->fail(body_budget_exhausted());
+  for (const schemas::FilePart& part : parts) {
     auto content = chat_file(intake.context, *intake.call, part.id, part.place);
     if (!content) return intake.call->fail(content.error());
-    intake.bytes += content->base64.size();
-    if (!intake.call->grow(intake.bytes)) return intake.call->fail(body_budget_exhausted());
     schemas::set_file_content(*part.file, content->name, std::move(content->base64));
   }
   begin_chat(std::move(intake));
@@ -65,8 +81,13 @@ void create_chat(Context& context, CallPtr call) {
   request->allowed_models = call->principal->access.models;
   request->allowed_servers = call->principal->access.mcp_servers;
   const std::size_t bytes = call->body().size();
-  ChatIntake intake{context, std::move(call), *std::move(request), *std::move(key), bytes};
+  ChatIntake intake{.context = context,
+                    .call = std::move(call),
+                    .request = *std::move(request),
+                    .key = *std::move(key),
+                    .bytes = bytes};
   if (!may_name_files || schemas::file_parts(intake.request).empty()) return begin_chat(std::move(intake));
+  intake.is_on_pool = true;
   auto later = std::make_shared<ChatIntake>(std::move(intake));
   on_pool(context, base::Pool::Queue::kLarge, later->call, [later] { begin_with_files(*later); });
 }

@@ -28,6 +28,7 @@ struct Deferral {
   CallPtr call;
   storage::Submission submission;
   schemas::DroppedParams dropped;
+  bool is_on_pool;
 };
 using DeferralPtr = std::shared_ptr<Deferral>;
 
@@ -80,7 +81,7 @@ void store_and_submit(const DeferralPtr& deferral, schemas::ChatRequest& request
       deferral->dropped.push_back({"store", schemas::DroppedParam::How::kClamped});
     whole = std::exchange(spec, schemas::chat_spec(request));
   }
-  const bool on_pool_already = deferral->call->body().size() > kFrontBodyMax;
+  const bool on_pool_already = deferral->is_on_pool || deferral->call->body().size() > kFrontBodyMax;
   if (on_pool_already) deferral->call->drop_body();
   if (schemas::may_hold_secrets(request, whole.empty() ? spec : whole)) {
     request.body = nullptr;
@@ -98,9 +99,9 @@ void store_and_submit(const DeferralPtr& deferral, schemas::ChatRequest& request
 
 }  // namespace
 
-void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest request,
-                std::optional<storage::IdempotencyKey> key) {
-  auto deferral = std::make_shared<Deferral>(Deferral{context, call, {}, request.dropped});
+void defer_chat(ChatIntake intake) {
+  auto& [context, call, request, key, bytes, is_on_pool, missing_file] = intake;
+  auto deferral = std::make_shared<Deferral>(Deferral{context, call, {}, request.dropped, is_on_pool});
   storage::Submission& submission = deferral->submission;
   submission.id = context.submit.new_id(schemas::Kind::kChat);
   submission.tenant = call->tenant();
@@ -114,6 +115,7 @@ void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest requ
   submission.cost_max = amount(context.chat.max_cost(request));
   submission.traceparent = traceparent(call->head());
   submission.idempotency = std::move(key);
+  submission.input_file = missing_file;
   store_and_submit(deferral, request);
 }
 

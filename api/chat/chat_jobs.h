@@ -11,10 +11,20 @@
 // Chat requests as jobs.
 namespace millrace::api {
 
+// A chat request that is being answered.
+struct ChatIntake {
+  Context& context;
+  CallPtr call;
+  schemas::ChatRequest request;
+  std::optional<storage::IdempotencyKey> key;
+  std::size_t bytes;                         // of the body, with the files that it names
+  bool is_on_pool = false;                   // whatever the size of the body
+  std::optional<base::Uuid> missing_file{};  // it can only repeat a request that found this file
+};
+
 // Creates a job for a checked request and sends {"request_id"} once the job is on disk. Runs on the front
 // lane or the pool.
-void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest request,
-                std::optional<storage::IdempotencyKey> key);
+void defer_chat(ChatIntake intake);
 
 // A job's stored outcome as the response, with headers, that the synchronous request would get.
 front::Reply chat_reply_of(std::string stored);

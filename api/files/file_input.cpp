@@ -45,18 +45,12 @@ base::Result<schemas::StoredFile> file_input(Context& context, const Call& call,
   return file;
 }
 
-base::Result<ChatFile> chat_file(Context& context, const Call& call, const base::Uuid& id, std::string_view param) {
-  static const FileRules kRules{.subject = "file in a chat",
-                                    .head_bytes = 1,
-                                    .bytes_max = kChatFileBytesMax,
-                                    .empty = base::Code::kBadRequest,
-                                    .too_large = base::Code::kTooLarge,
-                                    .check_head = kAnyFileRules.check_head};
-  const auto file = file_input(context, call, id, kRules, param);
+base::Result<ChatFile> chat_file(Context& context, const Call& call, const base::Uuid& id,
+                                 std::string_view param) {
+  const auto file = file_input(context, call, id, kChatFileRules, param);
   if (!file) return file.error();
-  const auto bytes = head_of_file(context, call, id, static_cast<std::size_t>(file->bytes));
+  const auto bytes = storage::Files(context.store).read_content(call.tenant(), id);
   if (!bytes) return bytes.error();
-  if (std::ssize(*bytes) != file->bytes) return base::error(base::Code::kStoredDamaged, "The file cannot be read");
   return ChatFile{file->name, base::base64_encode(*bytes)};
 }
 

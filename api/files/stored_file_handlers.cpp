@@ -119,13 +119,12 @@ void keep_upload(Context& context, const CallPtr& call, Form form) {
   const base::WallTime now = context.store.clock().wall();
   storage::NewFile file{.about = {.id = base::Uuid::make(now),
                                   .purpose = std::move(upload->purpose),
-                                  .name = std::move(form.file_name),
+                                  .name = schemas::stored_file_name(form.file_name),
                                   .sha256_hex = {},
                                   .created_at = now,
                                   .expires_at = {}},
                         .content = std::move(form.file)};
   if (upload->life) file.about.expires_at = now + *upload->life;
-  if (file.about.name.empty()) file.about.name = "file";
   storage::Files(context.store)
       .add(std::move(file), idempotent_call(context, *call, std::move(*key)), &schemas::stored_file_json,
            reply_callback(call));

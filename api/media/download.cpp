@@ -9,7 +9,7 @@
 namespace millrace::api {
 namespace {
 
-// The file name for the client: the last segment of the artifact's name, in two forms (RFC 6266).
+// The file name for the client: the last segment of the name, in two forms (RFC 6266).
 std::string disposition_of(std::string_view name) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   name = name.substr(name.rfind('/') + 1);

@@ -52,7 +52,7 @@ const std::array kFileRoutes{
     get("/v1/files/{file_id}/url", Scope::kFilesRead, Lane::kPool, &stored_file_url,
         {.id = "getStoredFileUrl", .tag = "files", .summary = "Get a URL to download a file without a key",
          .replies = kFileUrlReplies, .query = stored_file_url_fields(), .about = kUrlAbout}),
-    Route{Method::kGet, "/v1/files/signed/{file_id}", Access::kOpen, Scope::kFilesRead, BodyKind::kNone, kSmallBody, Lane::kPool,
+    Route{Method::kGet, "/v1/files/signed/{signed_id}", Access::kOpen, Scope::kFilesRead, BodyKind::kNone, kSmallBody, Lane::kPool,
           &signed_file_content,
           {.id = "getSignedStoredFile", .tag = "files", .summary = "Download a file by its signed URL",
            .replies = kFileContentReplies, .query = signed_url_fields(), .headers = "Range IfRange IfNoneMatch"}},

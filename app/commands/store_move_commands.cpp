@@ -11,6 +11,7 @@
 #include "storage/postgres/inspection.h"
 #include "storage/postgres/store.h"
 #include "storage/s3/blob_copy.h"
+#include "storage/s3/s3_blobs.h"
 
 namespace millrace::app {
 namespace {
@@ -28,6 +29,15 @@ void print_progress(const s3::BlobCopyProgress& progress) {
             << storage::mebibytes(progress.bytes) << '\n';
 }
 
+// The name of the store for the bucket: at this URL, or in the data directory.
+base::Result<std::string> owner_of(const Settings& settings, const std::string& url) {
+  if (url.empty()) return storage::sqlite_owner(storage::DataDir(settings.data_dir));
+  auto found = storage::inspect_postgres(url);
+  if (!found) return found.error();
+  if (!found->owner.empty()) return std::move(found->owner);
+  return base::error(base::Code::kNotFound, "the database at store.url has no store of this version");
+}
+
 // One run of `store copy`: the content of blobs between the data directory and S3 if blobs.url is set, then
 // all rows.
 class CopyCommand {
@@ -36,10 +46,15 @@ class CopyCommand {
       : settings_(settings), skips_damaged_(skips_damaged) {}
 
   int to_postgres(const std::string& url) {
-    const auto upload = [this](const Blobs& blobs) {
+    const auto upload = [this](const Blobs& blobs) -> base::Status {
+      if (auto own = claim_bucket(); !own) return own;
       return finished(s3::copy_blobs_to_bucket(blobs, folder(), bucket(), print_progress));
     };
-    return print(storage::copy_to_postgres(settings_.data_dir, url, steps(upload)), kStartWithUrl);
+    const auto copied = storage::copy_to_postgres(settings_.data_dir, url, steps(upload));
+    if (copied && settings_.blobs) {
+      if (auto taken = hand_bucket_over(url); !taken) return fail(taken.error().message + kGoesOn);
+    }
+    return print(copied, kStartWithUrl);
   }
   int to_sqlite() {
     const auto download = [this](const Blobs& blobs) {
@@ -66,6 +81,18 @@ class CopyCommand {
   std::string folder() const { return storage::DataDir(settings_.data_dir).blobs; }
   s3::Bucket bucket() const {
     return {.location = settings_.blobs->location, .credentials = settings_.blobs->credentials};
+  }
+
+  // Before anything is uploaded: the bucket has no other store.
+  base::Status claim_bucket() const {
+    const auto owner = owner_of(settings_, {});
+    if (!owner) return owner.error();
+    return s3::claim_bucket(settings_.blobs->location, settings_.blobs->credentials, *owner);
+  }
+  base::Status hand_bucket_over(const std::string& url) const {
+    const auto owner = owner_of(settings_, url);
+    if (!owner) return owner.error();
+    return s3::take_bucket(settings_.blobs->location, settings_.blobs->credentials, *owner);
   }
 
   base::Status finished(const base::Result<s3::BlobCopy>& copied) {
@@ -128,15 +155,12 @@ int store_take_bucket(const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
   if (const int code = print_mistakes(loaded); code != cli::kOk) return code;
   const Settings& settings = *loaded.settings;
-  if (settings.store_url.empty()) return usage(kNeedsUrl);
   if (!settings.blobs) return usage("blobs.url is not set: there is no bucket to take");
-  const auto found = storage::inspect_postgres(settings.store_url);
-  if (!found) return fail(found.error().message);
-  if (found->owner.empty())
-    return fail("the database has no store of this version: run `millrace store init`");
-  const auto taken = s3::take_bucket(settings.blobs->location, settings.blobs->credentials, found->owner);
+  const auto owner = owner_of(settings, settings.store_url);
+  if (!owner) return fail(owner.error().message);
+  const auto taken = s3::take_bucket(settings.blobs->location, settings.blobs->credentials, *owner);
   if (!taken) return fail(taken.error().message);
-  std::cout << "the objects at blobs.url belong to the store at store.url\n";
+  std::cout << "the objects at blobs.url belong to this store\n";
   return cli::kOk;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "schemas/json/broken_json.h"
 #include "schemas/json/json_text.h"
 #include "schemas/machines/artifact.h"
 
@@ -101,6 +102,14 @@ std::string stored_file_id(const base::Uuid& id) {
   std::string out(kFilePrefix);
   id.append_to(out);
   return out;
+}
+
+std::string stored_file_name(std::string_view given) {
+  std::string name = repair_utf8(given);
+  for (char& c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return name.empty() ? "file" : name;
 }
 
 std::string stored_file_json(const StoredFile& file) {

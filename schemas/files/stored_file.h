@@ -42,6 +42,10 @@ std::string stored_file_json(const StoredFile& file);
 // The reply to a deletion.
 std::string deleted_file_json(const base::Uuid& id);
 
+// The name of a file as it is kept: what is not UTF-8 becomes U+FFFD, control characters become spaces. Never
+// empty.
+std::string stored_file_name(std::string_view given);
+
 // The form of an upload, without the file.
 struct FileUpload {
   std::string purpose;

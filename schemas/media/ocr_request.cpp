@@ -311,8 +311,8 @@ bool take_file(const OcrRequestDraft& draft, OcrRequest& out, Problems& problems
   const bool has_url = !draft.document_url.empty() || !draft.image_url.empty();
   const bool is_file =
       draft.document_type == "file" || (draft.document_type.empty() && !draft.file_id.empty());
-  if (!is_file) return false;
-  if (has_url) {
+  if (!is_file && draft.file_id.empty()) return false;
+  if (has_url || !is_file) {
     problems.push_back(at_document("", "Give either `file_id` or a URL", "value_error"));
   } else if (draft.file_id.empty()) {
     problems.push_back(at_document("file_id", "Field required", "missing"));

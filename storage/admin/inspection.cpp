@@ -85,6 +85,11 @@ class Inspector {
         FROM image_files o LEFT JOIN blobs b ON b.id = o.blob
         WHERE o.id > ?1
         ORDER BY o.id LIMIT ?2)"_sql);
+    check_owners("file ", R"(
+        SELECT o.id, o.blob IS NOT b.id
+        FROM files o LEFT JOIN blobs b ON b.id = o.blob
+        WHERE o.id > ?1
+        ORDER BY o.id LIMIT ?2)"_sql);
     if (blobs_ == BlobPlace::kDataDir) check_files();
     return {};
   }

@@ -185,10 +185,12 @@ base::Result<std::int64_t> Files::count(const std::string& tenant, const std::st
                                         std::int64_t most) {
   return read(store_.readers(), [&](Db& db) {
     auto s = purpose.empty() ? db.prepare(R"(
-        SELECT count(*) FROM (SELECT 1 FROM files WHERE tenant = ?1 LIMIT ?2) AS counted)"_sql)
+        SELECT count(*) FROM (SELECT 1 FROM files
+            WHERE tenant = ?1 AND (expires_at IS NULL OR expires_at > ?3) LIMIT ?2) AS counted)"_sql)
                              : db.prepare(R"(
-        SELECT count(*) FROM (SELECT 1 FROM files WHERE tenant = ?1 AND purpose = ?3 LIMIT ?2) AS counted)"_sql);
-    s.bind(tenant, most);
+        SELECT count(*) FROM (SELECT 1 FROM files
+            WHERE tenant = ?1 AND purpose = ?4 AND (expires_at IS NULL OR expires_at > ?3) LIMIT ?2) AS counted)"_sql);
+    s.bind(tenant, most, base::millis(store_.clock().wall()));
     if (!purpose.empty()) s.bind(purpose);
     s.step();
     return s.integer(0);
@@ -205,15 +207,24 @@ base::Result<std::string> Files::owner(const base::Uuid& id) {
   return **tenant;
 }
 
-base::Result<OpenFile> Files::open(const std::string& tenant, const base::Uuid& id) {
+base::Result<std::string> Files::read_content(const std::string& tenant, const base::Uuid& id) {
+  const auto blob = blob_of(tenant, id);
+  return blob ? store_.blobs().read(*blob) : blob.error();
+}
+
+base::Result<BlobRef> Files::blob_of(const std::string& tenant, const base::Uuid& id) {
   const auto blob = read(store_.readers(), [&](Db& db) -> base::Result<BlobRef> {
     const auto row = blob_of_file(db, tenant, id, store_.clock().wall());
     if (!row) return no_such_file();
     return referenced_blob(db, *row, schemas::stored_file_id(id));
   });
+  return blob ? *blob : blob.error();
+}
+
+base::Result<OpenFile> Files::open(const std::string& tenant, const base::Uuid& id) {
+  const auto blob = blob_of(tenant, id);
   if (!blob) return blob.error();
-  if (!*blob) return blob->error();
-  return store_.blobs().open(**blob);
+  return store_.blobs().open(*blob);
 }
 
 void Files::remove(base::Uuid id, IdempotentCall call, ReplyBuilder<StoredFile> reply,

@@ -40,8 +40,9 @@ class Files {
   base::Result<std::int64_t> count(const std::string& tenant, const std::string& purpose, std::int64_t most);
   // Its tenant, for a signed URL; kNotFound.
   base::Result<std::string> owner(const base::Uuid& id);
-  // Its bytes; kNotFound.
+  // Its bytes; kNotFound. `read_content` checks their hash.
   base::Result<OpenFile> open(const std::string& tenant, const base::Uuid& id);
+  base::Result<std::string> read_content(const std::string& tenant, const base::Uuid& id);
   // Deletes it and replies with its last state; kNotFound. Jobs that use it keep its content.
   void remove(base::Uuid id, IdempotentCall call, ReplyBuilder<schemas::StoredFile> reply,
               Callback<CallReply> done);
@@ -49,6 +50,8 @@ class Files {
   void drop_expired(int limit, Callback<int> done);
 
  private:
+  base::Result<BlobRef> blob_of(const std::string& tenant, const base::Uuid& id);
+
   Store& store_;
 };
 

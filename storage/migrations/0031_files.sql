@@ -12,5 +12,5 @@ CREATE TABLE files (
 CREATE INDEX files_listed ON files (tenant, id);
 CREATE INDEX files_of_purpose ON files (tenant, purpose, id);
 CREATE INDEX files_expiring ON files (expires_at) WHERE expires_at IS NOT NULL;
--- A key with all rights has the new ones, too.
+-- Keys of administrators have the new rights, too.
 UPDATE api_keys SET scopes = scopes || ' files:read files:write' WHERE ' ' || scopes || ' ' LIKE '% admin %';

@@ -52,8 +52,8 @@ constexpr const char* kBeginWrite =
     "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('millrace ' || current_schema(), 0));"
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-// More columns of the same question: which store this is, how many marks it has that its jobs were moved, and
-// whether commits reach the disk.
+// More columns of the statement that begins a transaction: which store this is, how many marks it has that
+// its jobs were moved, and whether commits reach the disk.
 constexpr const char* kStoreState =
     ", (SELECT encode(id, 'hex') FROM identity), (SELECT count(*) FROM meta WHERE name = 'moved_to_sqlite'),"
     " CASE WHEN current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' THEN 'on' END";
@@ -261,7 +261,12 @@ void PostgresDb::begin_write() {
   busy_since_ms_ = steady_ms();
   try {
     const PostgresResult begun = begin(begin_write_.c_str());
-    check_store(begun);
+    try {
+      check_store(begun);
+    } catch (const DbError&) {
+      end_transaction();  // the lock is free for others
+      throw;
+    }
     if (observe_)
       observe_({.time = base::wall_from(text_number(begun.bytes(0, 0).data())),
                 .recorded = milliseconds(expected_schema_ ? text_number(begun.bytes(0, 2).data()) : 0),

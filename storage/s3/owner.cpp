@@ -1,6 +1,7 @@
 #include "storage/s3/owner.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -35,28 +36,32 @@ base::Status put_owner(Client& client, const std::string& owner) {
                     base::hex(base::sha256(kText)));
 }
 
-std::string_view identity_of_owner(std::string_view owner) { return owner.substr(0, owner.find('.')); }
+base::Error of_another_store(const std::string& owner) {
+  return base::error(
+      base::Code::kInvalidState,
+      "blobs.url: the objects there belong to another store (" + owner +
+          "), whose documents this one would remove; set another bucket or prefix. If this store "
+          "replaces that one for good, `millrace store take-bucket` hands the objects over");
+}
 
-bool is_moved(const std::string& from, const std::string& to) {
-  constexpr std::string_view kOneHost = ".sqlite";
-  return identity_of_owner(from) == identity_of_owner(to) &&
-         (from.ends_with(kOneHost) || to.ends_with(kOneHost));
+// The other owner, if there is one.
+std::optional<std::string> other_owner(const std::vector<std::string>& owners, const std::string& own) {
+  const auto other = std::ranges::find_if(owners, [&](const std::string& each) { return each != own; });
+  return other == owners.end() ? std::nullopt : std::optional(*other);
 }
 
 }  // namespace
 
+// Two that come at once see each other after they have stored their names.
 base::Status claim_objects(Client& client, const std::string& owner) {
-  const auto owners = owners_of(client);
+  auto owners = owners_of(client);
+  if (owners && owners->empty()) {
+    if (auto stored = put_owner(client, owner); !stored) return stored;
+    owners = owners_of(client);
+  }
   if (!owners) return owners.error();
-  if (std::ranges::find(*owners, owner) != owners->end()) return {};
-  const bool may_take =
-      std::ranges::all_of(*owners, [&](const std::string& each) { return is_moved(each, owner); });
-  if (may_take) return take_objects(client, owner);
-  return base::error(
-      base::Code::kInvalidState,
-      "blobs.url: the objects there belong to another store (" + owners->front() +
-          "), whose documents this one would remove; set another bucket or prefix. If this database "
-          "replaces that one for good, `millrace store take-bucket` hands the objects over");
+  if (const auto other = other_owner(*owners, owner)) return of_another_store(*other);
+  return {};
 }
 
 base::Status take_objects(Client& client, const std::string& owner) {

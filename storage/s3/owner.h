@@ -10,9 +10,7 @@ namespace millrace::s3 {
 // would remove each other's objects, because neither has the rows of the other. A copy of a store's database
 // is another store, as long as its server is another one.
 //
-// Takes objects without an owner. `owner`: "IDENTITY.PLACE". Those of another place with the same identity
-// are taken if one of the two is "sqlite": the jobs were moved (`store copy`). kInvalidState: they belong to
-// another store. Blocks.
+// Takes objects without an owner. kInvalidState: they belong to another store. Blocks.
 base::Status claim_objects(Client& client, const std::string& owner);
 
 // Makes `owner` the only owner, whoever it was. Blocks.

@@ -53,7 +53,7 @@ struct Core {
   Client client;
   std::unique_ptr<BlobCache> cache;
   RemovalQueue removals;
-  std::string owner;                 // set once, by `claim`; empty: nobody asks
+  std::string owner;                 // set once, by `claim`; empty: it is not checked
   std::atomic<bool> is_owned{true};  // it is known that the objects are those of `owner`
 };
 using CorePtr = std::shared_ptr<Core>;
@@ -290,6 +290,12 @@ base::Result<std::unique_ptr<storage::Blobs>> open_s3_blobs(const std::string& f
   if (!checked.reached) base::log_warn("s3_unavailable", {{"error", checked.reached.error().message}});
   return std::unique_ptr<storage::Blobs>(
       std::make_unique<S3Blobs>(std::move(core), std::move(*staging), orphan_age_min));
+}
+
+base::Status claim_bucket(const Location& location, const Credentials& credentials,
+                          const std::string& owner) {
+  Client client(location, credentials, {});
+  return claim_objects(client, owner);
 }
 
 base::Status take_bucket(const Location& location, const Credentials& credentials, const std::string& owner) {

@@ -38,6 +38,8 @@ base::Result<std::unique_ptr<storage::Blobs>> open_s3_blobs(const std::string& f
                                                             std::int64_t disk_free_min_bytes,
                                                             Options options);
 
+// Blobs::claim without opening them; kOverloaded: the server cannot be reached.
+base::Status claim_bucket(const Location& location, const Credentials& credentials, const std::string& owner);
 // Makes `owner` (Blobs::claim) the owner of the objects, whoever it was.
 base::Status take_bucket(const Location& location, const Credentials& credentials, const std::string& owner);
 

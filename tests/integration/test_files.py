@@ -233,8 +233,37 @@ def test_a_chat_sends_the_content_of_the_files_that_it_names(tmp_path, deferred)
             parts[1]["file"]["file_id"] = f"file-{uuid.uuid4()}"
             missing = gateway.client.post("/v1/chat/completions", chat)
             assert missing.status == 404 and missing.json()["error"]["param"] == "messages.0.content.1.file.file_id", missing.body
+            parts[1]["file"]["file_id"] = upload(gateway.client, os.urandom(30 * MIB), "large.bin").json()["id"]
+            parts[2]["file_id"] = parts[1]["file"]["file_id"]
+            assert gateway.client.post("/v1/chat/completions", chat).status == 413
         finally:
             gateway.close()
+
+
+def test_a_repeated_deferred_chat_finds_its_job_when_the_file_is_gone(tmp_path):
+    gateway = Gateway(tmp_path / "data", "--mock").start()
+    try:
+        file = upload(gateway.client, tiny_pdf("once"), "paper.pdf").json()["id"]
+        parts = [{"type": "text", "text": "read"}, {"type": "file", "file": {"file_id": file}}]
+        chat = {"model": "mock/chat", "messages": [{"role": "user", "content": parts}], "deferred": True}
+        key = {"Idempotency-Key": uuid.uuid4().hex}
+        first = gateway.client.post("/v1/chat/completions", chat, headers=key).json()["request_id"]
+        assert gateway.client.request("DELETE", f"/v1/files/{file}").status == 200
+        assert gateway.client.post("/v1/chat/completions", chat, headers=key).json()["request_id"] == first
+        assert gateway.client.post("/v1/chat/completions", chat).status == 404
+    finally:
+        gateway.close()
+
+
+@pytest.mark.parametrize("name", ["caf\udce9.txt", "a\x1b[31mb.txt"])
+def test_a_name_that_cannot_be_shown_is_repaired(shared, name):
+    body, content_type = form([("file", b"x", "NAME")])
+    body = body.replace(b"NAME", name.encode("utf-8", "surrogateescape"))
+    reply = shared.client.post("/v1/files", body, headers={"Content-Type": content_type})
+    assert reply.status == 200, reply.body
+    kept = reply.json()["filename"]
+    assert kept.isprintable() and kept.endswith(".txt"), kept
+    assert shared.client.get("/v1/files").json()["data"][0]["filename"] == kept
 
 
 def test_a_file_of_a_provider_keeps_its_id(tmp_path):

@@ -20,12 +20,13 @@ STARTED_S = 0.3  # far below the time between two looks for jobs
 class Hosts:
     """Hosts by name, with a schema of the database and with secrets that all of them have."""
 
-    def __init__(self, folder, store_url, s3):
-        self.folder, self.store_url, self.s3, self.gateways = folder, store_url, s3, {}
+    def __init__(self, folder, store_url, s3, prefix):
+        self.folder, self.store_url, self.gateways = folder, store_url, {}
+        self.blobs = s3.flags(prefix)
 
     def flags(self, name, secrets="secrets"):
         own = ["--host.name", name, "--secrets.dir", self.folder / secrets]
-        return ["--store.url", self.store_url, *own, *self.s3.flags()]
+        return ["--store.url", self.store_url, *own, *self.blobs]
 
     def start(self, name, *flags, role="serve", **more):
         gateway = Gateway(self.folder / name, *self.flags(name), *flags, role=role, **more)
@@ -58,7 +59,7 @@ def hosts(servers):
     schema = f"s{uuid.uuid4().hex}"
     postgres.query(f"CREATE SCHEMA {schema}")
     with reachable_folder() as folder:
-        hosts = Hosts(folder, f"{postgres.url}?options=-csearch_path%3D{schema}", s3)
+        hosts = Hosts(folder, f"{postgres.url}?options=-csearch_path%3D{schema}", s3, schema)
         yield hosts
         hosts.close()
 

@@ -7,7 +7,7 @@ import pytest
 import route_table
 from millrace import Client, Gateway, eventually
 
-OPEN = {"/", "/dashboard/{file}", "/docs", "/health", "/livez", "/readyz", "/version", "/openapi.json", "/v1/images/files/{image_id}"}
+OPEN = {"/", "/dashboard/{file}", "/docs", "/health", "/livez", "/readyz", "/version", "/openapi.json", "/v1/images/files/{image_id}", "/v1/files/signed/{signed_id}"}
 INCLUDED = {"admin": {"admin", "metrics", "tenant:admin"}}
 OTHER_IDS = {"worker": "none", "tenant": "none", "kind": "none", "model": "none", "file": "none", "page": "0", "key_id": "none", "path": "none"}
 

@@ -74,7 +74,11 @@ def owned(gateway, public_key):
     drawn = client.post("/v1/images/generations", {"model": "mock/image", "prompt": "owned", "response_format": "url"})
     image = urllib.parse.urlsplit(drawn.json()["data"][0]["url"])
     assert client.get(f"{image.path}?{image.query}").status == 200
+    body, content_type = recordings.form(b"owned", name="owned.txt")
+    stored = client.post("/v1/files", body, headers={"Content-Type": content_type}).json()["id"]
     yield {
+        "file_id": [stored],
+        "signed_id": [stored.removeprefix("file-")],
         "job_id": jobs,
         "request_id": jobs,
         "machine_id": [machine],
@@ -199,5 +203,6 @@ def test_the_owner_reaches_what_the_walk_asks_for(gateway, owned, table):
     """Without this, a walk over ids that do not exist would compare nothing."""
     reached = {operation.path for operation in table if operation.method == "GET"
                for values, _ in choices(operation, owned, owned["machine_id"][0]) if operation.call(gateway.client, operation.path_with(values)).status != 404}
-    expected = {each.path for each in table if each.method == "GET" and set(each.parameters) & set(owned)} - {"/v1/images/files/{image_id}"}
+    expected = {each.path for each in table if each.method == "GET" and set(each.parameters) & set(owned)}
+    expected -= {"/v1/images/files/{image_id}", "/v1/files/signed/{signed_id}"}
     assert expected <= reached, expected - reached

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -147,9 +148,11 @@ int files_get(const FilesGetRequest& request, ClientOptions options) {
     const auto about = client.request("GET", path);
     if (!about.ok) return fail(about.error);
     output = text_at(*about.json, "filename");
-    if (!path_below(output) || output.find('/') != std::string::npos)
+    std::error_code unknown;
+    const bool is_taken = std::filesystem::exists(output, unknown);
+    if (is_taken || output.starts_with('.') || !path_below(output) || output.find('/') != std::string::npos)
       return fail_usage("the file's name \"" + one_line(output) +
-                        "\" cannot be used here: name a file with --output");
+                        "\" is taken or cannot be used here: name one with --output");
   }
   auto file = PartialFile::at(output);
   if (!file) return fail(file.error().message);
@@ -158,7 +161,7 @@ int files_get(const FilesGetRequest& request, ClientOptions options) {
   const base::Status written = answer.ok ? file->finish() : base::Status();
   if (!answer.ok) return fail(answer.error);
   if (!written) return fail(written.error().message);
-  if (!client.options().quiet) std::cerr << "millrace: " << output << " is written\n";
+  if (!client.options().quiet) std::cerr << "millrace: " << one_line(output) << " is written\n";
   return kOk;
 }
 
