@@ -87,7 +87,9 @@ class CopyCommand {
   base::Status claim_bucket() const {
     const auto owner = owner_of(settings_, {});
     if (!owner) return owner.error();
-    return s3::claim_bucket(settings_.blobs->location, settings_.blobs->credentials, *owner);
+    const auto own = s3::claim_bucket(settings_.blobs->location, settings_.blobs->credentials, *owner);
+    const bool may_pass = !own && own.error().code == base::Code::kOverloaded;
+    return may_pass ? base::error(own.error().code, own.error().message + kGoesOn) : own;
   }
   base::Status hand_bucket_over(const std::string& url) const {
     const auto owner = owner_of(settings_, url);
