@@ -32,8 +32,9 @@ std::vector<FilePart> file_parts(ChatRequest& request) {
     for (std::size_t j = 0; j < content->size(); ++j) {
       Json& part = (*content)[j];
       if (const auto id = file_of_part(part))
-        parts.push_back({*id, &part["file"],
-                         "messages." + std::to_string(i) + ".content." + std::to_string(j) + ".file.file_id"});
+        parts.push_back(
+            {*id, &part["file"],
+             "messages." + std::to_string(i) + ".content." + std::to_string(j) + ".file.file_id"});
     }
   }
   return parts;

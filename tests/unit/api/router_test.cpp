@@ -100,8 +100,8 @@ TEST(RouteTable, OnlyTheContractsListIsOpen) {
       "/livez",
       "/readyz",
       "/version",
-      "/dashboard/{file}",            // files of the page at `/`; they contain no data
-      "/v1/images/files/{image_id}",  // authorised by its signed URL
+      "/dashboard/{file}",              // files of the page at `/`; they contain no data
+      "/v1/images/files/{image_id}",    // authorised by its signed URL
       "/v1/files/signed/{signed_id}"};  // the same
   for (const Route& route : routes()) {
     EXPECT_EQ(route.access == Access::kOpen, open.contains(route.pattern)) << route.pattern;

@@ -27,7 +27,8 @@ pid_t engine_child_of_this_process();
 
 // The path of this build's millrace-engine.
 std::string engine_path();
-// Limits for readings that must end on a slow, busy machine, where a page takes several times its processor time.
+// Limits for readings that must end on a slow, busy machine, where a page takes several times its processor
+// time.
 EngineLimits patient_limits();
 // With `patient_limits`, and enough memory for a sanitizer's shadow.
 EnginePool::Options engine_options();
