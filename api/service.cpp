@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kWaitersEvery{1'000};
 // What one owner may take of a budget: half of it, but at least the largest body if that fits.
 std::size_t share_of(std::size_t budget_bytes) {
   std::size_t largest = 0;
-  for (const Route& route : routes()) largest = std::max(largest, route.body_max);
+  for (const Route& route : routes()) largest = std::max(largest, body_memory_max(route));
   return std::max(budget_bytes / 2, std::min(budget_bytes, largest));
 }
 

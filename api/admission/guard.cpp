@@ -121,6 +121,12 @@ base::Error missing_key_error(const front::Head& head) {
 
 }  // namespace
 
+std::size_t body_memory_max(const Route& route) {
+  const bool is_streamed =
+      route.body == BodyKind::kForm || route.body == BodyKind::kFile || route.body == BodyKind::kFileForm;
+  return is_streamed ? std::min(route.body_max, file_rules(route).memory_max) : route.body_max;
+}
+
 base::Error body_budget_exhausted() {
   return base::error(Code::kOverloaded,
                      "Too many request bodies are being received at once (http.body_budget); retry");

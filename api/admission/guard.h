@@ -72,6 +72,8 @@ class Guard {
   const Dependencies dependencies_;
 };
 
+// The most memory that the body of one request of this route takes.
+std::size_t body_memory_max(const Route& route);
 // kOverloaded: http.body_budget has no space for a request's body.
 base::Error body_budget_exhausted();
 

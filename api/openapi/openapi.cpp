@@ -153,6 +153,7 @@ std::string openapi_document() {
                                          {{"name", "images"}},
                                          {{"name", "ocr"}},
                                          {{"name", "audio"}},
+                                         {{"name", "stored files"}},
                                          {{"name", "machines"}},
                                          {{"name", "executions"}},
                                          {{"name", "files"}},

@@ -184,7 +184,7 @@ const std::array kRoutes{
 
 bool serves_other_clients(const Route& route) {
   constexpr std::array<std::string_view, 7> kTags{"models", "chat",  "embeddings", "images",
-                                                  "ocr",    "audio", "files"};
+                                                  "ocr",    "audio", "stored files"};
   return std::ranges::find(kTags, route.operation.tag) != kTags.end();
 }
 
