@@ -39,7 +39,9 @@ TEST_F(OcrEngineTest, APageThatKillsItsChildIsNamedAndTheNextCallGetsANewOne) {
 }
 
 TEST_F(OcrEngineTest, APageThatUsesUpItsChildsProcessorTimeFailsAloneByThatBound) {
-  make();
+  auto options = testing::engine_options();
+  options.limits.page_cpu = std::chrono::seconds(20);
+  make(options);
   auto document = scans(4, 100);
   ASSERT_TRUE(document);
   OcrCall call;

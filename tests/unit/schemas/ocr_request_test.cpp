@@ -113,7 +113,7 @@ TEST(OcrRequest, RefusesWrongShapesNamingTheField) {
        "value_error"},
       {with_document(R"({"image_url":{"uri":"x"}})"), "document.image_url", "string_type"},
       {with_document(R"({"type":"file","file_id":"f-1"})"), "document.file_id", "value_error"},
-      {with_document(R"({"type":"document_url","file_id":"f-1"})"), "document.document_url", "missing"},
+      {with_document(R"({"type":"document_url","file_id":"f-1"})"), "document", "value_error"},
       {with(R"(,"model":7)"), "model", "string_type"},
       {with(R"(,"model":"")"), "model", "string_too_short"},
       {with(R"(,"pages":"x")"), "pages", "page_list"},
