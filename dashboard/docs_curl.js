@@ -14,6 +14,10 @@ function createCommand(path, body, filter, extraOptions = "") {
   return `$(curl -s "${location.origin}${path}" ${kAuthorization} ${kJsonType} ${extraOptions}-d '${JSON.stringify(body)}' | jq -r '${filter}')`;
 }
 
+function uploadCommand() {
+  return `$(curl -s "${location.origin}/v1/files" ${kAuthorization} -F file=@invoice.pdf | jq -r .id)`;
+}
+
 // How a command obtains the ids of a path.
 const kSources = {
   job_id: ["JOB", () => queryCommand("/v1/jobs?limit=1", ".items[0].id")],
@@ -26,6 +30,8 @@ const kSources = {
   worker: ["WORKER", () => queryCommand("/v1/admin/workers", ".items[0].name")],
   model: ["MODEL", () => queryCommand("/v1/models", ".data[0].id")],
   path: ["FILE", () => `$(curl -s -o put.json -T invoice.pdf "${location.origin}/v1/machines/$MACHINE/files/invoice.pdf" ${kAuthorization}; echo invoice.pdf)`],
+  file_id: ["STORED", () => uploadCommand()],
+  signed_id: ["SIGNED", () => queryCommand(`/v1/files/${uploadCommand()}/url`, '.url | split("/")[-1]')],
   image_id: ["IMAGE", () => createCommand("/v1/images/generations", { model: "mock/image", prompt: "A mill" }, '.data[0].url | split("/")[-1]')],
 };
 
@@ -45,7 +51,8 @@ const kBodies = {
 const kPipedBodies = {
   createOcr: `{ printf '{"document": {"document_url": "data:application/pdf;base64,'; base64 -w0 invoice.pdf; printf '"}}'; } |\n  `,
 };
-const kOutputs = { getJobPagePicture: "-o page.jpeg", createSpeech: "-o speech.mp3", getArtifactContent: "-O -J", getImageFile: "-O -J" };
+const kOutputs = { getJobPagePicture: "-o page.jpeg", createSpeech: "-o speech.mp3", getArtifactContent: "-O -J", getImageFile: "-O -J",
+  getStoredFileContent: "-o stored.pdf", getSignedStoredFile: "-o signed.pdf" };
 const kStreams = new Set(["listJobEvents", "listExecutionEvents", "streamAdminEvents"]);
 
 function assignments(operation, names) {
