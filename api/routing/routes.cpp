@@ -183,7 +183,7 @@ const std::array kRoutes{
 }  // namespace
 
 bool serves_other_clients(const Route& route) {
-  constexpr std::array<std::string_view, 7> kTags{"models", "chat",  "embeddings", "images",
+  constexpr std::array<std::string_view, 7> kTags{"models", "chat",  "embeddings",  "images",
                                                   "ocr",    "audio", "stored files"};
   return std::ranges::find(kTags, route.operation.tag) != kTags.end();
 }
