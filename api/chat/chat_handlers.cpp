@@ -12,8 +12,10 @@
 #include "api/jobs/job_handlers.h"
 #include "api/jobs/job_result.h"
 #include "api/model_request.h"
+#include "platform/base/base64.h"
 #include "platform/base/bytes.h"
 #include "schemas/chat/file_parts.h"
+#include "storage/files/files.h"
 
 namespace millrace::api {
 namespace {
@@ -31,18 +33,21 @@ void begin_chat(ChatIntake intake) {
   std::make_shared<ChatResponder>(context, call, std::move(intake.request))->begin();
 }
 
-// Adds the files of the parts to `bytes`, as base64. kTooLarge: together with the body they are larger than a
-// request may be.
-base::Status count_files(ChatIntake& intake, const std::vector<schemas::FilePart>& parts) {
+// The files of the parts; adds them to `bytes`, as base64. kTooLarge: together with the body they are larger
+// than a request may be.
+base::Result<std::vector<schemas::StoredFile>> find_files(ChatIntake& intake,
+                                                          const std::vector<schemas::FilePart>& parts) {
+  std::vector<schemas::StoredFile> files;
   for (const schemas::FilePart& part : parts) {
-    const auto file = file_input(intake.context, *intake.call, part.id, kChatFileRules, part.place);
+    auto file = file_input(intake.context, *intake.call, part.id, kChatFileRules, part.place);
     if (!file) {
       intake.missing_file = part.id;
       return file.error();
     }
     intake.bytes += static_cast<std::size_t>(file->bytes + 2) / 3 * 4;
+    files.push_back(*std::move(file));
   }
-  if (intake.bytes <= intake.call->route->body_max) return {};
+  if (intake.bytes <= intake.call->route->body_max) return files;
   return base::error(base::Code::kTooLarge,
                      "The request and its files are larger than " +
                          base::format_bytes(static_cast<std::int64_t>(intake.call->route->body_max)));
@@ -51,16 +56,18 @@ base::Status count_files(ChatIntake& intake, const std::vector<schemas::FilePart
 // Runs on the pool.
 void begin_with_files(ChatIntake& intake) {
   const auto parts = schemas::file_parts(intake.request);
-  if (const base::Status counted = count_files(intake, parts); !counted) {
+  const auto files = find_files(intake, parts);
+  if (!files) {
     const bool may_repeat =
-        counted.error().code == base::Code::kNotFound && intake.request.deferred && intake.key;
-    return may_repeat ? defer_chat(std::move(intake)) : intake.call->fail(counted.error());
+        files.error().code == base::Code::kNotFound && intake.request.deferred && intake.key;
+    return may_repeat ? defer_chat(std::move(intake)) : intake.call->fail(files.error());
   }
   if (!intake.call->grow(intake.bytes)) return intake.call->fail(body_budget_exhausted());
-  for (const schemas::FilePart& part : parts) {
-    auto content = chat_file(intake.context, *intake.call, part.id, part.place);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto content =
+        storage::Files(intake.context.store).read_content(intake.call->tenant(), parts[i].id);
     if (!content) return intake.call->fail(content.error());
-    schemas::set_file_content(*part.file, content->name, std::move(content->base64));
+    schemas::set_file_content(*parts[i].file, (*files)[i].name, base::base64_encode(*content));
   }
   begin_chat(std::move(intake));
 }

@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include "platform/base/base64.h"
 #include "platform/base/bytes.h"
 #include "storage/files/files.h"
 
@@ -43,15 +42,6 @@ base::Result<schemas::StoredFile> file_input(Context& context, const Call& call,
   if (!head) return refused(head.error());
   if (auto good = rules.check_head(*head); !good) return refused(good.error());
   return file;
-}
-
-base::Result<ChatFile> chat_file(Context& context, const Call& call, const base::Uuid& id,
-                                 std::string_view param) {
-  const auto file = file_input(context, call, id, kChatFileRules, param);
-  if (!file) return file.error();
-  const auto bytes = storage::Files(context.store).read_content(call.tenant(), id);
-  if (!bytes) return bytes.error();
-  return ChatFile{file->name, base::base64_encode(*bytes)};
 }
 
 bool may_be_repeat(const base::Error& error, const storage::Submission& submission) {

@@ -16,13 +16,6 @@ namespace millrace::api {
 base::Result<schemas::StoredFile> file_input(Context& context, const Call& call, const base::Uuid& id,
                                              const FileRules& rules, std::string_view param);
 
-struct ChatFile {
-  std::string name, base64;
-};
-// The content of a file of /v1/files for a chat request. Errors as of file_input. Blocks; runs on the pool.
-base::Result<ChatFile> chat_file(Context& context, const Call& call, const base::Uuid& id,
-                                 std::string_view param);
-
 // The file is gone, but the request has an Idempotency-Key: it may repeat one that found the file, and the
 // submission decides.
 bool may_be_repeat(const base::Error& error, const storage::Submission& submission);
