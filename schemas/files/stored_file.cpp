@@ -6,6 +6,7 @@
 #include "schemas/json/broken_json.h"
 #include "schemas/json/json_text.h"
 #include "schemas/machines/artifact.h"
+#include "schemas/prefixed_id.h"
 
 namespace millrace::schemas {
 namespace {
@@ -93,16 +94,9 @@ std::int64_t unix_seconds(base::WallTime time) {
 
 }  // namespace
 
-std::optional<base::Uuid> stored_file_id_from(std::string_view text) {
-  if (!text.starts_with(kFilePrefix)) return std::nullopt;
-  return base::Uuid::parse(text.substr(kFilePrefix.size()));
-}
+std::optional<base::Uuid> stored_file_id_from(std::string_view text) { return uuid_after(kFilePrefix, text); }
 
-std::string stored_file_id(const base::Uuid& id) {
-  std::string out(kFilePrefix);
-  id.append_to(out);
-  return out;
-}
+std::string stored_file_id(const base::Uuid& id) { return prefixed_id(kFilePrefix, id); }
 
 std::string stored_file_name(std::string_view given) {
   std::string name = repair_utf8(given);

@@ -6,6 +6,7 @@
 
 #include "schemas/json/json_text.h"
 #include "schemas/machines/machine.h"
+#include "schemas/prefixed_id.h"
 
 namespace millrace::schemas {
 namespace {
@@ -88,15 +89,10 @@ std::string ending_of(std::string_view name) {
 }  // namespace
 
 std::optional<base::Uuid> artifact_id_from(std::string_view text) {
-  if (!text.starts_with(kArtifactPrefix)) return std::nullopt;
-  return base::Uuid::parse(text.substr(kArtifactPrefix.size()));
+  return uuid_after(kArtifactPrefix, text);
 }
 
-std::string artifact_id(const base::Uuid& id) {
-  std::string out(kArtifactPrefix);
-  id.append_to(out);
-  return out;
-}
+std::string artifact_id(const base::Uuid& id) { return prefixed_id(kArtifactPrefix, id); }
 
 std::string_view mime_type_of(std::string_view name) {
   const std::string ending = ending_of(name);

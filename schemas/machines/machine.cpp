@@ -6,6 +6,7 @@
 #include "platform/base/bytes.h"
 #include "schemas/json/json.h"
 #include "schemas/json/json_text.h"
+#include "schemas/prefixed_id.h"
 
 namespace millrace::schemas {
 namespace {
@@ -124,16 +125,9 @@ std::string_view name(MachinePhase phase) {
   return {};
 }
 
-std::optional<base::Uuid> machine_id_from(std::string_view text) {
-  if (!text.starts_with(kMachinePrefix)) return std::nullopt;
-  return base::Uuid::parse(text.substr(kMachinePrefix.size()));
-}
+std::optional<base::Uuid> machine_id_from(std::string_view text) { return uuid_after(kMachinePrefix, text); }
 
-std::string machine_id(const base::Uuid& id) {
-  std::string out(kMachinePrefix);
-  id.append_to(out);
-  return out;
-}
+std::string machine_id(const base::Uuid& id) { return prefixed_id(kMachinePrefix, id); }
 
 std::optional<std::int64_t> autosleep_seconds(std::string_view text) {
   if (text == "never") return 0;

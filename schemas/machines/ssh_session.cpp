@@ -6,6 +6,7 @@
 #include "schemas/admin_request.h"
 #include "schemas/json/json_text.h"
 #include "schemas/machines/machine.h"
+#include "schemas/prefixed_id.h"
 
 namespace millrace::schemas {
 namespace {
@@ -61,15 +62,10 @@ std::string_view name(SshStatus status) {
 }
 
 std::optional<base::Uuid> ssh_session_id_from(std::string_view text) {
-  if (!text.starts_with(kSessionPrefix)) return std::nullopt;
-  return base::Uuid::parse(text.substr(kSessionPrefix.size()));
+  return uuid_after(kSessionPrefix, text);
 }
 
-std::string ssh_session_id(const base::Uuid& id) {
-  std::string out(kSessionPrefix);
-  id.append_to(out);
-  return out;
-}
+std::string ssh_session_id(const base::Uuid& id) { return prefixed_id(kSessionPrefix, id); }
 
 std::span<const Field> ssh_request_fields() { return kSessionTable; }
 
