@@ -65,6 +65,11 @@ void Call::set_job_id(std::string job_id) {
   job_id_ = std::move(job_id);
 }
 
+std::string Call::job_id() {
+  const std::lock_guard lock(job_mutex_);
+  return job_id_;
+}
+
 void Call::set_model(std::string model) {
   const std::lock_guard lock(job_mutex_);
   model_ = std::move(model);

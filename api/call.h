@@ -20,6 +20,7 @@
 #include "api/reply.h"
 #include "api/routing/route.h"
 #include "schemas/error_body.h"
+#include "storage/batches/batch_line.h"
 
 namespace millrace::api {
 
@@ -57,6 +58,8 @@ class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter 
   KeyedSemaphore::Permit permit;           // of its tenant
   std::shared_ptr<KeyLookUp> key_look_up;  // of a form with an unknown key
   std::shared_ptr<Upload> upload;          // receives the body of a form; null: not a form
+  // Set: the gateway makes this request for a line of a batch. The body is JSON, of a form, too.
+  std::optional<storage::BatchLineRef> batch_line;
 
   LiveCalls::Links links;  // used by LiveCalls
 
@@ -76,6 +79,7 @@ class Call : public std::enable_shared_from_this<Call>, public front::BodyMeter 
   void drop_headers();
   // From now on the response carries x-millrace-job.
   void set_job_id(std::string job_id);  // thread-safe
+  std::string job_id();                 // empty: it created none. Thread-safe
   // Adds the requested model to the log line. Thread-safe.
   void set_model(std::string model);
 

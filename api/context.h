@@ -25,6 +25,7 @@
 #include "platform/base/pool.h"
 #include "platform/net/fetch_guard.h"
 #include "platform/net/loop.h"
+#include "schemas/batches/batch_limits.h"
 #include "schemas/media/local_transcription.h"
 #include "schemas/media/local_voices.h"
 #include "storage/jobs/job_intake.h"
@@ -33,6 +34,7 @@
 
 namespace millrace::api {
 
+class BatchRunner;
 class LiveCalls;
 class LiveOverview;
 class TokenLimits;
@@ -63,6 +65,7 @@ struct Options {
   std::size_t reply_budget_bytes = 512u << 20;
   std::size_t original_request_bytes_max = 16u << 20;  // limit for a job's original request in one reply; 413
   int pictures_per_tenant = 8;                         // page pictures in progress; 429
+  schemas::BatchLimits batches = {};
   int failed_keys_per_minute = FailedAttempts::kPerMinute;  // of a client address; 429. 0: no limit
   // Requests of one tenant that run at once, of all its connections; 429.
   int requests_per_tenant = std::numeric_limits<int>::max();
@@ -114,6 +117,7 @@ struct Context {
   LiveOverview& live_overview;
   jobs::Feed* feed;  // may be null
   const PagePictures& pictures;
+  BatchRunner* batches;             // null: this process does not run batches
   KeyedSemaphore& picture_permits;  // by tenant
   KeyedSemaphore& stream_permits;   // by key id
 };

@@ -44,6 +44,18 @@ void create_translation(Context&, CallPtr);
 // ocr_handlers.cpp
 void create_ocr(Context&, CallPtr);
 
+// batch_handlers.cpp
+void create_batch(Context&, CallPtr);
+void list_batches(Context&, CallPtr);
+void get_batch(Context&, CallPtr);
+void cancel_batch(Context&, CallPtr);
+void create_mistral_batch(Context&, CallPtr);
+void list_mistral_batches(Context&, CallPtr);
+void get_mistral_batch(Context&, CallPtr);
+void cancel_mistral_batch(Context&, CallPtr);
+std::span<const schemas::Field> batch_list_fields();
+std::span<const schemas::Field> mistral_batch_list_fields();
+
 // machine_handlers.cpp
 void list_machines(Context&, CallPtr);
 void create_machine(Context&, CallPtr);

@@ -8,6 +8,7 @@
 #include "api/admin/live_overview.h"
 #include "api/admission/guard.h"
 #include "api/admission/token_limits.h"
+#include "api/batches/batch_runner.h"
 #include "api/chat/chat_responder.h"
 #include "api/headers.h"
 #include "api/machines/ssh_revocations.h"
@@ -54,6 +55,7 @@ struct Service::Impl {
   Context context;
   Router router;
   Guard guard;
+  BatchRunner batches;
 
   std::mutex mutex;
   std::condition_variable idle;
@@ -112,6 +114,7 @@ struct Service::Impl {
                 .live_overview = live_overview,
                 .feed = with.feed,
                 .pictures = with.pictures,
+                .batches = &batches,
                 .picture_permits = picture_permits,
                 .stream_permits = stream_permits},
         router(routes()),
@@ -123,7 +126,8 @@ struct Service::Impl {
                .address_shares = address_shares,
                .rate = rate,
                .live_calls = live_calls,
-               .request_permits = request_permits}) {}
+               .request_permits = request_permits}),
+        batches(context, guard, auth) {}
 
   // If the process crashed between closing a session and writing the file, the next start repairs the file.
   void publish_revocations() {
@@ -182,6 +186,9 @@ struct Service::Impl {
   void stop() {
     std::unique_lock lock(mutex);
     if (std::exchange(stopped, true)) return;
+    lock.unlock();
+    batches.stop();
+    lock.lock();
     timer.cancel();
     idle.wait(lock, [&] { return !polling; });
     lock.unlock();
@@ -207,10 +214,14 @@ base::Status Service::start() {
   if (auto loaded = impl_->live_calls.refresh(); !loaded) return loaded;
   impl_->publish_revocations();
   impl_->schedule_poll();
+  impl_->batches.start();
   return {};
 }
 
-void Service::refuse_new() { impl_->draining = true; }
+void Service::refuse_new() {
+  impl_->draining = true;
+  impl_->batches.refuse_new();
+}
 
 void Service::drain(std::chrono::milliseconds grace) {
   refuse_new();

@@ -6,6 +6,7 @@
 
 #include "jobs/outbox_publisher.h"
 #include "platform/base/pool.h"
+#include "storage/batches/batches.h"
 #include "storage/blobs/image_files.h"
 #include "storage/files/files.h"
 #include "storage/jobs/job_maintenance.h"
@@ -30,6 +31,7 @@ class Maintenance {
     std::chrono::milliseconds retention_period{60'000};
     std::chrono::milliseconds results_age = std::chrono::hours(24);
     std::chrono::milliseconds jobs_age = std::chrono::hours(24) * 7;
+    std::chrono::milliseconds batches_age = std::chrono::hours(24) * 30;
     std::chrono::milliseconds orphans_age = std::chrono::hours(1);
     int step_rows = 256;        // per transaction; a step that reaches it is repeated
     int orphan_files = 10'000;  // checked per retention round
@@ -71,6 +73,7 @@ class Maintenance {
   storage::MachineMaintenance machines_;
   storage::ImageFiles images_;
   storage::Files files_;
+  storage::Batches batches_;
   storage::Spending spending_;
   std::optional<base::BootTime> retained_at_;
 };

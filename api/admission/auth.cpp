@@ -119,6 +119,13 @@ std::shared_ptr<const Auth::Table> Auth::table() const {
   return table_;
 }
 
+PrincipalPtr Auth::principal_of(const std::string& key_id) const {
+  const auto table = this->table();
+  const auto at = table->find(key_id);
+  if (at == table->end() || !at->second->is_live(store_.clock().wall())) return nullptr;
+  return at->second->principal;
+}
+
 Auth::Decision Auth::check(std::string_view key_text, std::string_view address) {
   if (key_text.empty()) return refused(base::Code::kUnauthenticated);
   const auto id = schemas::key_id(key_text);

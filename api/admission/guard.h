@@ -37,6 +37,27 @@ class Guard {
   front::Admission admit(const front::Head& head);
   void run(front::Request request, front::Responder responder);
 
+  // A request that the gateway makes itself, for a line of a batch.
+  struct LineRequest {
+    std::string path;             // of a POST
+    std::string body;             // JSON
+    std::string idempotency_key;  // for routes that require one
+    PrincipalPtr principal;
+    storage::BatchLineRef line;
+  };
+  struct LineReply {
+    std::optional<front::Reply> reply;  // absent: it was cut off, or exceeds `bytes_max` bytes
+    std::string request_id;
+    std::optional<schemas::JobId> job;  // it has become this job; the reply only names it
+  };
+  // The request passes the checks of its route and its scope; it counts against no limit of requests per
+  // minute. `done` runs once, on any thread.
+  void send_line(LineRequest request, std::size_t bytes_max, std::function<void(LineReply)> done);
+  // The result of a job as the reply to a request to `path`; 202: it has not ended. Blocks; `done` runs
+  // before it returns.
+  void send_result(const PrincipalPtr& owner, std::string path, const schemas::JobId& job,
+                   std::size_t bytes_max, std::function<void(LineReply)> done);
+
  private:
   using OptionalError = std::optional<base::Error>;
 
@@ -57,6 +78,12 @@ class Guard {
   OptionalError check(const front::Head& head, Call& call);
   OptionalError check_with_key(const front::Head& head, Call& call);
 
+  struct OwnCall {
+    CallPtr call;
+    OptionalError refusal;
+  };
+  OwnCall own_call(std::string path, std::string body, std::string key, PrincipalPtr principal,
+                   std::size_t bytes_max, std::function<void(LineReply)> done);
   void admit_unauthenticated(const front::Head& head, Call& call);
   void open_unauthenticated_budget(const front::Head& head, Call& call);
   void open_upload(const front::Head& head, Call& call);

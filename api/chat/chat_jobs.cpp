@@ -116,6 +116,7 @@ void defer_chat(ChatIntake intake) {
   submission.traceparent = traceparent(call->head());
   submission.idempotency = std::move(key);
   submission.input_file = missing_file;
+  mark_batch_line(context, *call, submission);
   store_and_submit(deferral, request);
 }
 

@@ -15,6 +15,7 @@
 namespace millrace::front {
 
 class Connection;
+class ReplyCollector;
 
 struct Header {
   std::string name;  // as sent; compare case-insensitively
@@ -96,6 +97,8 @@ class Responder {
   Responder() = default;
   Responder(std::shared_ptr<Connection> connection, std::uint64_t sequence)
       : connection_(std::move(connection)), sequence_(sequence) {}
+  // For a request that the gateway makes itself: no client disconnects, and nothing waits to be sent.
+  explicit Responder(std::shared_ptr<ReplyCollector> collector) : collector_(std::move(collector)) {}
 
   // A complete reply with Content-Length. False: already answered, or the client has disconnected.
   bool send(Reply reply) const;
@@ -130,6 +133,7 @@ class Responder {
  private:
   std::shared_ptr<Connection> connection_;
   std::uint64_t sequence_ = 0;
+  std::shared_ptr<ReplyCollector> collector_;
 };
 
 // Accepts a request. The decision is made by the head, before the body is read.

@@ -20,6 +20,9 @@ using storage::Submitted;
 // because a response must not name a job that is not on disk. The client may leave before it, too.
 constexpr unsigned kCommitted = 1, kWaitEnded = 2, kClientLeft = 4;
 
+// Below that of direct requests, so that these come first.
+constexpr int kBatchPriority = -1;
+
 }  // namespace
 
 void JobResponder::reply(front::Reply reply) {
@@ -130,6 +133,7 @@ void JobResponder::reply_from_existing(const JobId& job) {
 void JobResponder::submit() {
   const JobId id = context_.submit.new_id(reply_options_.kind);
   submission_.id = id;
+  mark_batch_line(context_, *call_, submission_);
   const auto wait = waits() ? wait_for_result(id) : nullptr;
   context_.submit.submit(std::move(submission_),
                          [self = shared_from_this(), id, wait](const base::Result<Submitted>& made) {
@@ -185,6 +189,14 @@ base::Result<storage::Submission> submission_of(Call& call,
   submission.traceparent = traceparent(call.head());
   submission.idempotency = *std::move(key);
   return submission;
+}
+
+void mark_batch_line(const Context& context, const Call& call, storage::Submission& submission) {
+  if (!call.batch_line) return;
+  submission.batch_line = call.batch_line;
+  submission.priority = std::min(submission.priority, kBatchPriority);
+  const auto rest = call.batch_line->expires_at - context.store.clock().wall();
+  submission.deadline_after = std::max(rest, std::chrono::milliseconds(1));
 }
 
 base::Status stage_large_spec(storage::Blobs& blobs, storage::Submission& submission) {

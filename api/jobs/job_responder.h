@@ -92,6 +92,9 @@ void apply_prefer(JobResponder::ReplyOptions& reply_options, const front::Head& 
 // `fingerprint`, which is called only if there is a key. kBadRequest: the key is malformed.
 base::Result<storage::Submission> submission_of(Call& call,
                                                 const std::function<base::Sha256Digest()>& fingerprint);
+// The job executes the line of the call's batch, if there is one: it runs after direct requests of its
+// tenant.
+void mark_batch_line(const Context& context, const Call& call, storage::Submission& submission);
 // Moves the spec to a blob if it is too large for the job's row. Blocks on the disk.
 base::Status stage_large_spec(storage::Blobs& blobs, storage::Submission& submission);
 

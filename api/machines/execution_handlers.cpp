@@ -54,6 +54,7 @@ base::Result<storage::Submission> execution_submission(Context& context, const C
   submission.metadata = request.metadata;
   submission.start = request.start;
   submission.run_at_max = context.options.run_at_max;
+  mark_batch_line(context, call, submission);
   if (!request.environment.empty())
     submission.secret =
         base::seal(context.secret_key, submission.id.str(), schemas::to_json(request.environment));

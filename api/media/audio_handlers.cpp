@@ -9,6 +9,7 @@
 #include "api/tenants/job_cost.h"
 #include "schemas/dropped.h"
 #include "schemas/jobs/job_name.h"
+#include "schemas/json/json_body.h"
 #include "schemas/media/languages.h"
 #include "schemas/media/transcription_request.h"
 
@@ -140,11 +141,41 @@ void submit_recording(const RecordingIntake& intake, Form form) {
       ->submit();
 }
 
+// The members of a line's body as the fields of a form; a list becomes the fields `name[]`.
+base::Result<Form> form_of_line(std::string& body) {
+  auto read = schemas::read_json(body);
+  if (!read) return read.error();
+  const schemas::Json object = schemas::whole(*std::move(read));
+  const auto text = [](const schemas::Json& value) {
+    return value.is_string() ? value.get<std::string>() : schemas::dump(value);
+  };
+  Form form;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_null()) continue;
+    if (!value.is_array()) {
+      form.fields.emplace_back(name, text(value));
+      continue;
+    }
+    for (const schemas::Json& item : value) form.fields.emplace_back(name + "[]", text(item));
+  }
+  return form;
+}
+
+void submit_line(const RecordingIntake& intake) {
+  auto form = form_of_line(intake.call->body());
+  if (!form) return intake.call->fail(form.error());
+  submit_recording(intake, *std::move(form));
+}
+
 void take_recording(Context& context, CallPtr call, TranscriptionTask task) {
   const auto strict = read_strict(*call);
   if (!strict) return;
   const RecordingIntake intake{context, call, task, *strict};
   const std::shared_ptr<Upload> upload = call->upload;
+  if (call->batch_line) {
+    on_pool(context, base::Pool::Queue::kLarge, call, [intake] { submit_line(intake); });
+    return;
+  }
   if (!upload) return submit_recording(intake, {});  // the request has no body
   upload->finish([intake](tl::expected<Form, schemas::Refusal> form) {
     intake.call->drop_body();

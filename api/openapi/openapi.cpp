@@ -154,6 +154,7 @@ std::string openapi_document() {
                                          {{"name", "ocr"}},
                                          {{"name", "audio"}},
                                          {{"name", "stored files"}},
+                                         {{"name", "batches"}},
                                          {{"name", "machines"}},
                                          {{"name", "executions"}},
                                          {{"name", "files"}},

@@ -30,6 +30,7 @@ nlohmann::json openapi_audio_schemas();
 
 // The schemas of files.
 nlohmann::json openapi_file_schemas();
+nlohmann::json openapi_batch_schemas();
 
 // {"$ref": "#/components/<kind>/<name>"}
 nlohmann::json openapi_ref(std::string_view kind, std::string_view name);

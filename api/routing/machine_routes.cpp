@@ -125,11 +125,11 @@ const std::array kMachineRoutes{
         {.id = "rebootMachine", .tag = "machines", .summary = "Reboot a machine", .replies = kMachineReplies,
          .headers = "IdempotencyKeyReply", .body = "Reboot", .state = true, .job = JobReplies::kReplayed}),
 
-    Route{Method::kPost, "/v1/machines/{machine_id}/executions", Access::kScope, Scope::kExecRun, BodyKind::kJson,
+    for_batches(Route{Method::kPost, "/v1/machines/{machine_id}/executions", Access::kScope, Scope::kExecRun, BodyKind::kJson,
           kExecutionBody, Lane::kPool, &create_execution,
           {.id = "createExecution", .tag = "executions", .summary = "Run a command on a machine",
            .replies = kCreateExecutionReplies, .headers = "IdempotencyKeyRequired Traceparent",
-           .body = "ExecutionRequest", .state = true, .job = JobReplies::kKeyed}},
+           .body = "ExecutionRequest", .state = true, .job = JobReplies::kKeyed}}),
     get("/v1/machines/{machine_id}/executions", Scope::kExecRead, Lane::kPool, &list_executions,
         {.id = "listExecutions", .tag = "executions", .summary = "List a machine's executions",
          .replies = kExecutionListReplies, .query = execution_list_fields()}),

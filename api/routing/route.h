@@ -95,7 +95,8 @@ struct Route {
   // It shows the contents of a job, or repeats it: the scope of the job's kind is needed, too. The job's id
   // is the first parameter.
   bool needs_kind_scope = false;
-  bool takes_head = true;  // of a GET; false: HEAD is 405, because it would cost as much
+  bool takes_head = true;   // of a GET; false: HEAD is 405, because it would cost as much
+  bool in_batches = false;  // of a POST: the lines of a batch may be requests to it
 };
 
 // True for the routes that clients of other vendors call. What they send beyond our API is ignored and named
@@ -141,6 +142,11 @@ constexpr Route with_kind_scope(Route route) {
   return route;
 }
 
+constexpr Route for_batches(Route route) {
+  route.in_batches = true;
+  return route;
+}
+
 constexpr Route without_head(Route route) {
   route.takes_head = false;
   return route;
@@ -179,6 +185,9 @@ std::span<const Route> audio_routes();
 
 // file_routes.cpp: all routes below /v1/files.
 std::span<const Route> file_routes();
+
+// batch_routes.cpp: all routes below /v1/batches and /v1/batch.
+std::span<const Route> batch_routes();
 
 // machine_routes.cpp: all routes below /v1/machines.
 std::span<const Route> machine_routes();

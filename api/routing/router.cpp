@@ -186,8 +186,6 @@ constexpr std::array kAdvice{
     Advice{"/v1/messages", "chat is at /v1/chat/completions, in OpenAI's format"},
     Advice{"/v1/audio", "audio is at /v1/audio/speech, /v1/audio/transcriptions and /v1/audio/translations"},
     Advice{"/v1/images", "images are generated at /v1/images/generations; editing is not supported"},
-    Advice{"/v1/batches", "send each request to /v1/chat/completions with \"deferred\": true"},
-    Advice{"/v1/batch", "send each request to /v1/chat/completions with \"deferred\": true"},
     Advice{"/v1/moderations", "moderation is not supported"},
 };
 

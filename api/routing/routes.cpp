@@ -138,10 +138,10 @@ const std::array kRoutes{
     get("/v1/models", Scope::kModels, Lane::kFront, &list_models, {"listModels", "models", "List models", kModelListReplies}),
     get("/v1/models/{model...}", Scope::kModels, Lane::kFront, &get_model, {"getModel", "models", "Get a model", kModelReplies}),
 
-    Route{Method::kPost, "/v1/chat/completions", Access::kScope, Scope::kChat, BodyKind::kJson, kChatBody, Lane::kBody, &create_chat,
+    for_batches(Route{Method::kPost, "/v1/chat/completions", Access::kScope, Scope::kChat, BodyKind::kJson, kChatBody, Lane::kBody, &create_chat,
           {.id = "createChatCompletion", .tag = "chat", .summary = "Create a chat completion", .replies = kChatReplies,
            .query = model_query_fields(), .headers = "IdempotencyKey Traceparent", .body = "ChatRequest", .state = true,
-           .job = JobReplies::kSubmitted, .about = kChatAbout}},
+           .job = JobReplies::kSubmitted, .about = kChatAbout}}),
     get("/v1/chat/deferred-completion/{request_id}", Scope::kChat, Lane::kPool, &deferred_chat,
         {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "Get a deferred completion",
          .replies = kDeferredChatReplies, .headers = "PreferWait", .state = true, .job = JobReplies::kResult}),
@@ -183,8 +183,8 @@ const std::array kRoutes{
 }  // namespace
 
 bool serves_other_clients(const Route& route) {
-  constexpr std::array<std::string_view, 7> kTags{"models", "chat",  "embeddings",  "images",
-                                                  "ocr",    "audio", "stored files"};
+  constexpr std::array<std::string_view, 8> kTags{"models", "chat",  "embeddings",   "images",
+                                                  "ocr",    "audio", "stored files", "batches"};
   return std::ranges::find(kTags, route.operation.tag) != kTags.end();
 }
 
@@ -203,6 +203,8 @@ std::span<const Route> routes() {
     table.insert(table.end(), audio.begin(), audio.end());
     const std::span<const Route> files = file_routes();
     table.insert(table.end(), files.begin(), files.end());
+    const std::span<const Route> batches = batch_routes();
+    table.insert(table.end(), batches.begin(), batches.end());
     const std::span<const Route> dashboard = dashboard_routes();
     table.insert(table.end(), dashboard.begin(), dashboard.end());
     const std::span<const Route> admin = admin_routes();

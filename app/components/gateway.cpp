@@ -188,6 +188,7 @@ void Gateway::Impl::add_maintenance() {
   jobs::Maintenance::Options options;
   options.results_age = settings.retention_results;
   options.jobs_age = settings.retention_jobs;
+  options.batches_age = settings.batches.age;
   options.orphans_age = settings.retention_orphans;
   if (!core.dispatch->durable()) options.idle_period = kIdleWithoutBus;
   maintenance = std::make_unique<jobs::Maintenance>(*core.store, *core.dispatch, *publisher, *pool,
@@ -274,6 +275,7 @@ api::Options Gateway::Impl::api_options() const {
   options.tells_speakers_apart = can_tell_speakers_apart(settings);
   if (speech) options.voice_models = speech->voice_models();
   options.run_at_max = settings.jobs_run_at_max;
+  options.batches = settings.batches;
   options.ssh_lifetime = settings.ssh_lifetime;
   options.chat_heartbeat = settings.chat_heartbeat;
   return options;

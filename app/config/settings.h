@@ -19,6 +19,7 @@
 #include "platform/base/log.h"
 #include "platform/base/net_address.h"
 #include "platform/base/result.h"
+#include "schemas/batches/batch_limits.h"
 #include "schemas/jobs/job.h"
 #include "schemas/machines/machine.h"
 
@@ -54,6 +55,7 @@ struct Settings {
   int store_queue_max = 0;
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
   std::chrono::milliseconds jobs_run_at_max{};
+  schemas::BatchLimits batches;
   int http_threads = 1, http_connections_max = 0, streams_per_key = 0;
   std::chrono::microseconds http_idle_poll{0};
   std::chrono::milliseconds http_body_timeout{};

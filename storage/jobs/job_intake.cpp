@@ -104,6 +104,7 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   std::optional<base::Error> refused = start_refusal(tx, s);
   if (const base::Status taken = take_input_file(tx, s, row); !refused && !taken) refused = taken.error();
   if (!refused) refused = use ? quota_refusal(tx, row) : use.error();
+  if (!refused && s.batch_line) refused = line_refusal(tx, *s.batch_line, s.cost_max);
   if (auto made = find_previous(tx, s, row, refused.has_value())) return *made;
   if (refused) return std::move(*refused);
   const bool is_scheduled = row.is_scheduled();
@@ -119,6 +120,7 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   JobTransitions(tx, options).enqueue(std::move(row), s.traceparent);
   place_job(tx.db, s.id.uuid, use->host);
   if (s.machine && !is_scheduled) use_machine(tx, options, {s.tenant, *s.machine, s.wake}, *use);
+  if (s.batch_line) take_line(tx, *s.batch_line, s.id, s.cost_max);
   audit_execution(tx, {s.tenant, s.actor}, "create", s.id);
   return Submitted{s.id, false, JobStatus::kQueued, run_at};
 }

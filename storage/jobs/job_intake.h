@@ -7,6 +7,7 @@
 
 #include "schemas/jobs/job.h"
 #include "schemas/tenants/money.h"
+#include "storage/batches/batch_line.h"
 #include "storage/blobs/blobs.h"
 #include "storage/jobs/idempotent_call.h"
 #include "storage/jobs/job_queries.h"
@@ -53,6 +54,9 @@ struct Submission {
   // The most that one call of the job may cost. Absent: its model has no price, so that owners with a budget
   // may not use it.
   std::optional<schemas::NanoUsd> cost_max = 0;
+  // Set: the job executes this line of a batch, which it takes in the same transaction. kInvalidState: it was
+  // submitted before, or its driver is another one by now. kBudgetExceeded: also the limit of the batch.
+  std::optional<BatchLineRef> batch_line{};
 };
 
 struct Submitted {

@@ -1,0 +1,126 @@
+#include "api/batches/batch_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "platform/base/log.h"
+
+namespace millrace::api {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kClaimEvery{1'000};
+constexpr milliseconds kStepEvery{100};  // while jobs run
+constexpr milliseconds kAfterFault{1'000};
+constexpr int kDrivenMax = 64;  // batches of one process; others wait for another process, or for their end
+
+}  // namespace
+
+BatchRunner::BatchRunner(Context& context, Guard& guard, const Auth& auth)
+    : context_(context),
+      guard_(guard),
+      auth_(auth),
+      batches_(context.store, base::Uuid::make(context.clock.wall())) {}
+
+BatchRunner::~BatchRunner() { stop(); }
+
+void BatchRunner::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void BatchRunner::wake() {
+  const std::lock_guard lock(arrivals_->mutex);
+  arrivals_->is_woken = true;
+  arrivals_->changed.notify_all();
+}
+
+void BatchRunner::refuse_new() {
+  const std::lock_guard lock(arrivals_->mutex);
+  arrivals_->is_draining = true;
+}
+
+void BatchRunner::stop() {
+  {
+    const std::lock_guard lock(arrivals_->mutex);
+    arrivals_->is_stopped = true;
+    arrivals_->changed.notify_all();
+  }
+  if (!thread_.joinable()) return;
+  thread_.join();
+  if (runs_.empty()) return;
+  if (const base::Status released = batches_.release(); !released)
+    base::log_warn("batches_release_failed", {{"error", released.error().message}});
+}
+
+void BatchRunner::run() {
+  for (;;) {
+    bool goes_on = false;
+    claim();
+    for (auto& [id, each] : runs_) {
+      const auto more = step(each);
+      goes_on = goes_on || (more && *more);
+      if (more) continue;
+      const bool is_lost =
+          more.error().code == base::Code::kInvalidState || more.error().code == base::Code::kNotFound;
+      if (!is_lost)
+        base::log_warn("batch_step_failed",
+                       {{"batch", schemas::batch_id(id)}, {"error", more.error().message}});
+      each.validation = nullptr;  // it begins again
+      each.input.reset();
+      each.paused_until = Clock::now() + kAfterFault;
+      if (is_lost) claim_at_ = {};
+    }
+    std::unique_lock lock(arrivals_->mutex);
+    const auto is_due = [this] {
+      return arrivals_->is_stopped || arrivals_->is_woken || !arrivals_->replies.empty();
+    };
+    if (!goes_on) arrivals_->changed.wait_for(lock, runs_.empty() ? kClaimEvery : kStepEvery, is_due);
+    if (arrivals_->is_stopped) return;
+    if (std::exchange(arrivals_->is_woken, false)) claim_at_ = {};
+  }
+}
+
+// Keeps the batches of this process, and takes those that nobody drives.
+void BatchRunner::claim() {
+  if (Clock::now() < claim_at_) return;
+  claim_at_ = Clock::now() + kClaimEvery;
+  if (runs_.empty()) {
+    const auto open = batches_.has_open();
+    if (!open || !*open) return;
+  }
+  const auto ids = batches_.claim(kDrivenMax);
+  if (!ids) return base::log_warn("batches_claim_failed", {{"error", ids.error().message}});
+  std::erase_if(runs_, [&](const auto& each) { return std::ranges::find(*ids, each.first) == ids->end(); });
+  for (const base::Uuid& id : *ids) {
+    const auto [run, is_new] = runs_.try_emplace(id);
+    if (!is_new) continue;
+    run->second.id = id;
+    run->second.generation = ++generations_;
+  }
+}
+
+base::Result<bool> BatchRunner::step(Run& run) {
+  if (Clock::now() < run.paused_until) {
+    const auto taken = take_replies(run);
+    return taken ? base::Result<bool>(false) : taken.error();
+  }
+  const auto driven = batches_.find(run.id);
+  if (!driven) return driven.error();
+  switch (driven->batch.status) {
+    case schemas::BatchStatus::kValidating:
+      return validate(run, *driven);
+    case schemas::BatchStatus::kInProgress:
+      if (driven->batch.expires_at <= context_.store.clock().wall()) return wind_up(run, *driven);
+      return progress(run, *driven);
+    case schemas::BatchStatus::kCancelling:
+      return wind_up(run, *driven);
+    case schemas::BatchStatus::kFinalizing:
+      return finish(run, schemas::BatchStatus::kCompleted);
+    default:
+      claim_at_ = {};
+      return false;
+  }
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,118 @@
+#include <utility>
+
+#include "api/batches/batch_runner.h"
+#include "api/jobs/job_result.h"
+#include "platform/base/log.h"
+
+// How a BatchRunner ends a batch.
+namespace millrace::api {
+namespace {
+
+constexpr int kOpenJobsPerRead = 256;
+constexpr int kUnsentPerStep = 500;
+constexpr int kOutputsPerRead = 500;
+
+}  // namespace
+
+// The batch was cancelled or has expired: jobs that run are cancelled, and what was not sent fails.
+base::Result<bool> BatchRunner::wind_up(Run& run, const Driven& driven) {
+  const bool is_cancelled = driven.batch.status == schemas::BatchStatus::kCancelling;
+  const auto status = is_cancelled ? schemas::BatchStatus::kCancelled : schemas::BatchStatus::kExpired;
+  run.validation = nullptr;
+  if (!driven.batch.started_at) {  // its input was still being checked
+    const auto dropped = batches_.drop_lines(run.id);
+    if (!dropped) return dropped.error();
+    if (!*dropped) return true;
+    const base::Status ended = batches_.complete(run.id, status, nullptr, nullptr);
+    return ended ? base::Result<bool>(true) : ended.error();
+  }
+  const auto replied = take_replies(run);
+  if (!replied) return replied.error();
+  if (!run.has_cancelled_jobs) {
+    if (const base::Status done = cancel_jobs(run, driven); !done) return done.error();
+    run.has_cancelled_jobs = true;
+  }
+  const auto collected = collect_jobs(run, driven);
+  if (!collected) return collected.error();
+  if (run.in_flight > 0 || *collected) return *collected;
+  const auto open = batches_.submitted_count(run.id, 1);
+  if (!open) return open.error();
+  if (*open > 0) return false;
+  const auto failed = fail_pending(run, driven);
+  if (!failed) return failed.error();
+  return *failed ? base::Result<bool>(true) : finish(run, status);
+}
+
+// The cancellations need not be waited for: the jobs' ends are collected.
+base::Status BatchRunner::cancel_jobs(Run& run, const Driven& driven) {
+  std::int64_t after = 0;
+  for (;;) {
+    const auto open = batches_.open(run.id, after, kOpenJobsPerRead);
+    if (!open) return open.error();
+    if (open->empty()) return {};
+    for (const auto& each : *open) {
+      after = each.number;
+      context_.intake.cancel({.tenant = driven.tenant, .actor = driven.key_id}, each.job,
+                             [job = each.job](const base::Result<schemas::JobView>& done) {
+                               if (done || done.error().code == base::Code::kNotFound) return;
+                               base::log_warn("batch_job_not_cancelled",
+                                              {{"job_id", job.str()}, {"error", done.error().message}});
+                             });
+    }
+  }
+}
+
+// True: there were some.
+base::Result<bool> BatchRunner::fail_pending(Run& run, const Driven& driven) {
+  const auto pending = batches_.pending(run.id, 0, kUnsentPerStep);
+  if (!pending) return pending.error();
+  const bool is_cancelled = driven.batch.status == schemas::BatchStatus::kCancelling;
+  const std::string_view code = is_cancelled ? "batch_cancelled" : "batch_expired";
+  const std::string_view message = is_cancelled
+                                       ? "The batch was cancelled before this request was sent"
+                                       : "This request was not sent before the completion window ended";
+  for (const Line& line : *pending)
+    run.ends.push_back(
+        {.number = line.number,
+         .output = {.bytes = schemas::batch_error_line(run.id, line.number, line.custom_id, code, message),
+                    .blob = {}}});
+  if (const base::Status written = write_ends(run); !written) return written.error();
+  return !pending->empty();
+}
+
+// The lines of an output as one blob; null: there are none.
+base::Result<storage::Staged> BatchRunner::gather(const base::Uuid& id, bool is_error) {
+  storage::Batches batches(context_.store);
+  std::unique_ptr<storage::BlobWriter> writer;
+  for (std::int64_t after = 0;;) {
+    auto lines = batches.outputs(id, is_error, after, kOutputsPerRead);
+    if (!lines) return lines.error();
+    if (lines->empty()) break;
+    if (!writer) {
+      auto begun = context_.store.blobs().begin_reserved(0);
+      if (!begun) return begun.error();
+      writer = *std::move(begun);
+    }
+    for (auto& line : *lines) {
+      after = line.sequence;
+      const auto bytes = read_payload(context_.store, std::move(line.payload));
+      if (!bytes) return bytes.error();
+      if (const base::Status written = writer->append(*bytes); !written) return written.error();
+    }
+  }
+  if (!writer) return storage::Staged();
+  return writer->finish();
+}
+
+base::Result<bool> BatchRunner::finish(Run& run, schemas::BatchStatus status) {
+  auto output = gather(run.id, false);
+  if (!output) return output.error();
+  auto errors = gather(run.id, true);
+  if (!errors) return errors.error();
+  const base::Status ended = batches_.complete(run.id, status, *output, *errors);
+  if (!ended) return ended.error();
+  claim_at_ = {};
+  return true;
+}
+
+}  // namespace millrace::api

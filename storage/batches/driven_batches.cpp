@@ -1,0 +1,325 @@
+#include <memory>
+#include <utility>
+
+#include "schemas/files/stored_file.h"
+#include "storage/batches/batch_rows.h"
+#include "storage/batches/batches.h"
+#include "storage/blobs/blob_rows.h"
+#include "storage/db/columns.h"
+#include "storage/db/multi_row_insert.h"
+#include "storage/jobs/payload_rows.h"
+#include "storage/tenants/quota_ledger.h"
+#include "storage/writer/readers.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::BatchStatus;
+
+constexpr int kLinesDroppedAtOnce = 2'000;
+
+struct LineRow {
+  base::Uuid batch;
+  const DrivenBatches::Line* line = nullptr;
+};
+
+struct LineTable {
+  using Row = LineRow;
+  static constexpr std::string_view kHead =
+      "INSERT INTO batch_lines (batch, line, custom_id, starts_at, bytes) VALUES ";
+  static constexpr std::string_view kRow = "(?,?,?,?,?)";
+  static void bind(Statement& s, const LineRow& row) {
+    s.bind(row.batch, row.line->number, row.line->custom_id, row.line->starts_at, row.line->bytes);
+  }
+};
+
+void add_output(Tx& tx, const base::Uuid& id, const DrivenBatches::LineEnd& end, std::int64_t sequence,
+                std::optional<std::int64_t> blob) {
+  const bool is_error = !end.has_succeeded;
+  const auto bytes = inline_bytes(end.output.bytes, blob);
+  tx.db
+      .prepare(R"(
+      INSERT INTO batch_outputs (batch, is_error, sequence, bytes, blob, hash)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6))"_sql)
+      .bind(id, is_error, sequence, bytes, blob, inline_hash(end.output.bytes, blob))
+      .run();
+}
+
+// The lines that have not ended before, with what was reserved for each.
+struct EndedLines {
+  std::int64_t completed = 0, failed = 0, reserved = 0;
+  schemas::NanoUsd cost = 0;
+  schemas::BatchUsage usage;
+};
+
+// True: the line had not ended.
+bool mark_ended(Tx& tx, const base::Uuid& id, const DrivenBatches::LineEnd& end, EndedLines& sums) {
+  {
+    auto s = tx.db.prepare(
+        "SELECT coalesce(cost_max, 0) FROM batch_lines WHERE batch = ?1 AND line = ?2 AND state <= 1");
+    if (!s.bind(id, end.number).step()) return false;
+    sums.reserved += s.integer(0);
+  }
+  const LineState state = end.has_succeeded ? LineState::kSucceeded : LineState::kFailed;
+  tx.db.prepare("UPDATE batch_lines SET state = ?3 WHERE batch = ?1 AND line = ?2")
+      .bind(id, end.number, state)
+      .run();
+  ++(end.has_succeeded ? sums.completed : sums.failed);
+  sums.cost += end.cost;
+  sums.usage.add(end.usage);
+  return true;
+}
+
+void add_sums(Tx& tx, const base::Uuid& id, const EndedLines& sums) {
+  tx.db
+      .prepare(R"(
+      UPDATE batches SET completed = completed + ?2, failed = failed + ?3, cost = cost + ?4,
+          reserved = max(reserved - ?5, 0), input_tokens = input_tokens + ?6,
+          cached_tokens = cached_tokens + ?7, output_tokens = output_tokens + ?8,
+          reasoning_tokens = reasoning_tokens + ?9
+      WHERE id = ?1)"_sql)
+      .bind(id, sums.completed, sums.failed, sums.cost, sums.reserved, sums.usage.input_tokens,
+            sums.usage.cached_tokens, sums.usage.output_tokens, sums.usage.reasoning_tokens)
+      .run();
+}
+
+// A file of the output of a batch.
+std::optional<base::Uuid> add_output_file(Tx& tx, const BatchRow& row, BlobClaim& blob_claim,
+                                          const Staged& content, std::string_view kind) {
+  if (!content) return std::nullopt;
+  const base::Uuid id = base::Uuid::make(tx.now);
+  const std::int64_t blob = blob_claim.take(tx.db, row.tenant, content);
+  const std::string name = schemas::batch_id(row.batch.id) + "_" + std::string(kind) + ".jsonl";
+  const auto expires_at =
+      row.batch.output_life ? std::optional(base::millis(tx.now + *row.batch.output_life)) : std::nullopt;
+  tx.db
+      .prepare(R"(
+      INSERT INTO files (id, tenant, key_id, purpose, name, blob, created_at, expires_at)
+      VALUES (?1, ?2, ?3, 'batch_output', ?4, ?5, ?6, ?7))"_sql)
+      .bind(id, row.tenant, row.key_id, name, blob, base::millis(tx.now), expires_at)
+      .run();
+  tx.quotas.add(tx.db, {row.tenant, row.key_id}, {.stored_bytes = content->ref().bytes});
+  return id;
+}
+
+DrivenBatches::SubmittedLine submitted_line_at(const Statement& s) {
+  return {.number = s.integer(0),
+          .custom_id = s.text(1),
+          .job = {static_cast<schemas::Kind>(s.integer(3)), s.uuid(2)},
+          .is_lost = s.is_null(4)};
+}
+
+}  // namespace
+
+// Runs `run(tx, row)` if this process still drives the batch.
+template <class Run>
+base::Status DrivenBatches::write(const base::Uuid& id, Run run) {
+  return write_and_wait(store_.writer(),
+                        [id, driver = driver_, run = std::move(run)](Tx& tx) -> base::Status {
+                          const auto row = find_batch(tx.db, id);
+                          if (!row || row->driver != driver)
+                            return base::error(base::Code::kInvalidState, "another process drives the batch");
+                          run(tx, *row);
+                          return {};
+                        });
+}
+
+base::Result<std::vector<base::Uuid>> DrivenBatches::claim(int most) {
+  std::vector<base::Uuid> ids;
+  base::Status claimed =
+      write_and_wait(store_.writer(), [&ids, most, driver = driver_](Tx& tx) -> base::Status {
+        ids.clear();
+        const std::int64_t now = base::millis(tx.steady());
+        {
+          auto s = tx.db.prepare(R"(
+          SELECT id FROM batches
+          WHERE status < 4 AND (driver IS NULL OR driver = ?1 OR driven_until < ?2)
+          ORDER BY status, id LIMIT ?3)"_sql);
+          s.bind(driver, now, most);
+          while (s.step()) ids.push_back(s.uuid(0));
+        }
+        for (const base::Uuid& id : ids) {
+          tx.db.prepare("UPDATE batches SET driver = ?2, driven_until = ?3 WHERE id = ?1")
+              .bind(id, driver, now + kBatchLease.count())
+              .run();
+        }
+        return {};
+      });
+  if (!claimed) return claimed.error();
+  return ids;
+}
+
+base::Result<bool> DrivenBatches::has_open() {
+  return read(store_.readers(),
+              [](Db& db) { return db.prepare("SELECT 1 FROM batches WHERE status < 4 LIMIT 1").step(); });
+}
+
+base::Status DrivenBatches::release() {
+  return write_and_wait(store_.writer(), [driver = driver_](Tx& tx) -> base::Status {
+    tx.db.prepare("UPDATE batches SET driver = NULL WHERE status < 4 AND driver = ?1").bind(driver).run();
+    return {};
+  });
+}
+
+base::Result<DrivenBatches::Driven> DrivenBatches::find(const base::Uuid& id) {
+  auto found = read(store_.readers(), [&](Db& db) -> std::optional<Driven> {
+    auto row = find_batch(db, id);
+    if (!row || row->driver != driver_) return std::nullopt;
+    return Driven{.batch = std::move(row->batch),
+                  .tenant = std::move(row->tenant),
+                  .key_id = std::move(row->key_id),
+                  .input = row->input ? find_blob(db, *row->input) : std::nullopt};
+  });
+  if (!found) return found.error();
+  if (!*found) return no_such_batch();
+  return **std::move(found);
+}
+
+base::Result<bool> DrivenBatches::drop_lines(const base::Uuid& id) {
+  int dropped = 0;
+  base::Status done = write(id, [&dropped, id](Tx& tx, const BatchRow&) {
+    dropped = delete_lines(tx.db, id, kLinesDroppedAtOnce);
+  });
+  if (!done) return done.error();
+  return dropped < kLinesDroppedAtOnce;
+}
+
+base::Status DrivenBatches::add_lines(const base::Uuid& id, const std::vector<Line>& lines) {
+  return write(id, [&lines, id](Tx& tx, const BatchRow&) {
+    std::vector<LineRow> rows;
+    rows.reserve(lines.size());
+    for (const Line& line : lines) rows.push_back({id, &line});
+    write_rows<LineTable>(tx.db, rows);
+  });
+}
+
+base::Status DrivenBatches::begin(const base::Uuid& id, std::int64_t total) {
+  return write(id, [id, total](Tx& tx, const BatchRow& row) {
+    if (row.batch.status != BatchStatus::kValidating) return;
+    tx.db.prepare("UPDATE batches SET status = ?2, total = ?3, started_at = ?4 WHERE id = ?1")
+        .bind(id, BatchStatus::kInProgress, total, base::millis(tx.now))
+        .run();
+  });
+}
+
+base::Status DrivenBatches::fail(const base::Uuid& id, const std::vector<schemas::BatchError>& errors,
+                                 std::int64_t total) {
+  return write(id, [id, total, text = schemas::batch_errors_json(errors)](Tx& tx, const BatchRow&) {
+    tx.db
+        .prepare(R"(
+        UPDATE batches SET status = ?2, errors = ?3, total = ?4, ended_at = ?5, driver = NULL WHERE id = ?1)"_sql)
+        .bind(id, BatchStatus::kFailed, text, total, base::millis(tx.now))
+        .run();
+  });
+}
+
+base::Status DrivenBatches::begin_cancel(const base::Uuid& id, const schemas::BatchError& why) {
+  return write(id, [id, &why](Tx& tx, const BatchRow& row) {
+    std::vector<schemas::BatchError> errors = row.batch.errors;
+    errors.push_back(why);
+    const std::string text = schemas::batch_errors_json(errors);
+    tx.db.prepare("UPDATE batches SET status = ?2, cancelling_at = ?3, errors = ?4 WHERE id = ?1")
+        .bind(id, BatchStatus::kCancelling, base::millis(tx.now), text)
+        .run();
+  });
+}
+
+base::Result<std::vector<DrivenBatches::Line>> DrivenBatches::pending(const base::Uuid& id,
+                                                                      std::int64_t after, int limit) {
+  return read(store_.readers(), [&](Db& db) {
+    std::vector<Line> lines;
+    auto s = db.prepare(R"(
+        SELECT line, custom_id, starts_at, bytes FROM batch_lines
+        WHERE batch = ?1 AND state = 0 AND line > ?2 ORDER BY line LIMIT ?3)"_sql);
+    s.bind(id, after, limit);
+    while (s.step())
+      lines.push_back(
+          {.number = s.integer(0), .custom_id = s.text(1), .starts_at = s.integer(2), .bytes = s.integer(3)});
+    return lines;
+  });
+}
+
+base::Result<std::vector<DrivenBatches::SubmittedLine>> DrivenBatches::ended(const base::Uuid& id,
+                                                                             int limit) {
+  return read(store_.readers(), [&](Db& db) {
+    std::vector<SubmittedLine> lines;
+    auto s = db.prepare(R"(
+        SELECT l.line, l.custom_id, l.job, l.kind, j.id FROM batch_lines AS l LEFT JOIN jobs AS j ON j.id = l.job
+        WHERE l.batch = ?1 AND l.state = 1 AND (j.id IS NULL OR j.status >= {first_terminal})
+        ORDER BY j.completed_at, l.line LIMIT ?2)"_sql);
+    s.bind(id, limit);
+    while (s.step()) lines.push_back(submitted_line_at(s));
+    return lines;
+  });
+}
+
+base::Result<std::vector<DrivenBatches::SubmittedLine>> DrivenBatches::open(const base::Uuid& id,
+                                                                            std::int64_t after, int limit) {
+  return read(store_.readers(), [&](Db& db) {
+    std::vector<SubmittedLine> lines;
+    auto s = db.prepare(R"(
+        SELECT l.line, l.custom_id, l.job, l.kind, j.id FROM batch_lines AS l JOIN jobs AS j ON j.id = l.job
+        WHERE l.batch = ?1 AND l.state = 1 AND l.line > ?2 AND j.status < {first_terminal}
+        ORDER BY l.line LIMIT ?3)"_sql);
+    s.bind(id, after, limit);
+    while (s.step()) lines.push_back(submitted_line_at(s));
+    return lines;
+  });
+}
+
+base::Result<int> DrivenBatches::submitted_count(const base::Uuid& id, int most) {
+  return read(store_.readers(), [&](Db& db) {
+    auto s = db.prepare(R"(
+        SELECT count(*) FROM (
+            SELECT 1 FROM batch_lines WHERE batch = ?1 AND state = 1 LIMIT ?2) AS counted)"_sql);
+    s.bind(id, most).step();
+    return static_cast<int>(s.integer(0));
+  });
+}
+
+base::Status DrivenBatches::end_lines(const base::Uuid& id, const std::vector<LineEnd>& ends) {
+  BlobClaim blob_claim;
+  base::Status done = write(id, [&ends, &blob_claim, id](Tx& tx, const BatchRow& row) {
+    blob_claim.begin();
+    EndedLines sums;
+    for (const LineEnd& end : ends) {
+      if (!mark_ended(tx, id, end, sums)) continue;
+      const std::int64_t sequence =
+          end.has_succeeded ? row.batch.completed + sums.completed : row.batch.failed + sums.failed;
+      std::optional<std::int64_t> blob;
+      if (end.output.blob) blob = blob_claim.take(tx.db, row.tenant, end.output.blob);
+      add_output(tx, id, end, sequence, blob);
+    }
+    add_sums(tx, id, sums);
+  });
+  if (done) blob_claim.committed();
+  return done;
+}
+
+base::Status DrivenBatches::finalize(const base::Uuid& id) {
+  return write(id, [id](Tx& tx, const BatchRow&) {
+    tx.db.prepare("UPDATE batches SET status = ?2, finalizing_at = ?3 WHERE id = ?1")
+        .bind(id, BatchStatus::kFinalizing, base::millis(tx.now))
+        .run();
+  });
+}
+
+base::Status DrivenBatches::complete(const base::Uuid& id, BatchStatus status, const Staged& output,
+                                     const Staged& errors) {
+  BlobClaim blob_claim;
+  base::Status done = write(id, [&, id, status](Tx& tx, const BatchRow& row) {
+    blob_claim.begin();
+    const auto output_file = add_output_file(tx, row, blob_claim, output, "output");
+    const auto error_file = add_output_file(tx, row, blob_claim, errors, "error");
+    tx.db
+        .prepare(R"(
+        UPDATE batches SET status = ?2, output_file = ?3, error_file = ?4, ended_at = ?5, driver = NULL
+        WHERE id = ?1)"_sql)
+        .bind(id, status, output_file, error_file, base::millis(tx.now))
+        .run();
+  });
+  if (done) blob_claim.committed();
+  return done;
+}
+
+}  // namespace millrace::storage
