@@ -11,6 +11,7 @@
 #include "api/jobs/job_result.h"
 #include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
+#include "api/machines/execution.h"
 #include "api/machines/machine_calls.h"
 #include "api/routing/router.h"
 #include "api/tenants/usage_meter.h"
@@ -457,6 +458,7 @@ void Guard::send_line(LineRequest request, std::size_t bytes_max, std::function<
 void Guard::send_result(const PrincipalPtr& owner, std::string path, const schemas::JobId& job,
                         std::size_t bytes_max, std::function<void(LineReply)> done) {
   const OwnCall own = own_call(std::move(path), {}, {}, owner, bytes_max, std::move(done));
+  if (job.kind == schemas::Kind::kExec) return send_execution_with_output(context_, *own.call, job);
   api::send_result(context_, *own.call, job, ReplayState::kFirst);
 }
 

@@ -102,7 +102,9 @@ class BatchRunner {
   base::Status take_reply(Run& run, Arrival arrival);
   bool is_passing(Run& run, const Arrival& arrival) const;
   base::Result<bool> collect_jobs(Run& run, const Driven& driven);
-  base::Status end_line(Run& run, const Line& line, const front::Reply& reply, const std::string& request_id);
+  // `may_succeed`: false for a job that did not.
+  base::Status end_line(Run& run, const Line& line, bool may_succeed, const front::Reply& reply,
+                        const std::string& request_id);
   base::Status write_ends(Run& run);
 
   base::Result<bool> wind_up(Run& run, const Driven& driven);

@@ -1,7 +1,7 @@
 #include <utility>
 
+#include "api/batches/batch_output.h"
 #include "api/batches/batch_runner.h"
-#include "api/jobs/job_result.h"
 #include "platform/base/log.h"
 
 // How a BatchRunner ends a batch.
@@ -10,7 +10,6 @@ namespace {
 
 constexpr int kOpenJobsPerRead = 256;
 constexpr int kUnsentPerStep = 500;
-constexpr int kOutputsPerRead = 500;
 
 }  // namespace
 
@@ -82,24 +81,17 @@ base::Result<bool> BatchRunner::fail_pending(Run& run, const Driven& driven) {
 
 // The lines of an output as one blob; null: there are none.
 base::Result<storage::Staged> BatchRunner::gather(const base::Uuid& id, bool is_error) {
-  storage::Batches batches(context_.store);
   std::unique_ptr<storage::BlobWriter> writer;
-  for (std::int64_t after = 0;;) {
-    auto lines = batches.outputs(id, is_error, after, kOutputsPerRead);
-    if (!lines) return lines.error();
-    if (lines->empty()) break;
-    if (!writer) {
-      auto begun = context_.store.blobs().begin_reserved(0);
-      if (!begun) return begun.error();
-      writer = *std::move(begun);
-    }
-    for (auto& line : *lines) {
-      after = line.sequence;
-      const auto bytes = read_payload(context_.store, std::move(line.payload));
-      if (!bytes) return bytes.error();
-      if (const base::Status written = writer->append(*bytes); !written) return written.error();
-    }
-  }
+  const base::Status read =
+      each_output_line(context_.store, id, is_error, [&](std::string_view line) -> base::Status {
+        if (!writer) {
+          auto begun = context_.store.blobs().begin_reserved(0);
+          if (!begun) return begun.error();
+          writer = *std::move(begun);
+        }
+        return writer->append(line);
+      });
+  if (!read) return read.error();
   if (!writer) return storage::Staged();
   return writer->finish();
 }

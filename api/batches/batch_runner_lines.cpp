@@ -107,7 +107,8 @@ base::Result<int> BatchRunner::submit(Run& run, const Driven& driven, const Prin
     if (arrivals_->is_draining) return 0;
   }
   if (Clock::now() < run.paused_until || (run.has_no_pending && run.again.empty())) return 0;
-  const int window = run.has_jobs ? context_.options.batches.window : context_.options.batches.direct;
+  const schemas::BatchLimits& limits = context_.options.batches;
+  const int window = run.has_jobs ? limits.window : std::min(limits.direct, limits.window);
   const auto submitted = batches_.submitted_count(run.id, window);
   if (!submitted) return submitted.error();
   const int most = std::min(window - *submitted - run.in_flight, kLinesPerStep);
@@ -199,7 +200,7 @@ base::Status BatchRunner::take_reply(Run& run, Arrival arrival) {
         .headers = {},
         .body = R"({"error":{"message":"The reply was cut off, or is larger than results.reply_max",)"
                 R"("type":"server_error","param":null,"code":"reply_incomplete"}})"};
-    return end_line(run, arrival.line, cut, arrival.reply.request_id);
+    return end_line(run, arrival.line, false, cut, arrival.reply.request_id);
   }
   const front::Reply& reply = *arrival.reply.reply;
   if (reply.status == 409) {
@@ -208,7 +209,7 @@ base::Status BatchRunner::take_reply(Run& run, Arrival arrival) {
     if (pending->empty() || pending->front().number != arrival.line.number)
       return {};  // it was submitted before
   }
-  if (!is_passing(run, arrival)) return end_line(run, arrival.line, reply, arrival.reply.request_id);
+  if (!is_passing(run, arrival)) return end_line(run, arrival.line, true, reply, arrival.reply.request_id);
   run.paused_until = Clock::now() + pause_of(reply);
   run.again.push_back(std::move(arrival.line));
   return {};
@@ -242,16 +243,18 @@ base::Result<bool> BatchRunner::collect_jobs(Run& run, const Driven& driven) {
     if (reply && reply->status == 503)
       return base::error(base::Code::kOverloaded, "a result cannot be read now");
     if (!reply) reply = front::Reply{.status = 413, .content_type = {}, .headers = {}, .body = {}};
-    if (const base::Status done = end_line(run, line, *reply, request_id); !done) return done.error();
+    if (const base::Status done = end_line(run, line, each.has_succeeded, *reply, request_id); !done)
+      return done.error();
   }
   if (const base::Status written = write_ends(run); !written) return written.error();
   return !ended->empty();
 }
 
-base::Status BatchRunner::end_line(Run& run, const Line& line, const front::Reply& reply,
+base::Status BatchRunner::end_line(Run& run, const Line& line, bool may_succeed, const front::Reply& reply,
                                    const std::string& request_id) {
-  LineEnd end{
-      .number = line.number, .has_succeeded = reply.status >= 200 && reply.status < 300, .output = {}};
+  LineEnd end{.number = line.number,
+              .has_succeeded = may_succeed && reply.status >= 200 && reply.status < 300,
+              .output = {}};
   schemas::BatchReply shown{.status = reply.status, .request_id = request_id, .body = json_of(reply)};
   end.usage = schemas::usage_of_reply(shown.body);
   end.cost = schemas::nano_usd(number_of(header_of(reply, "x-millrace-cost-usd")).value_or(0));

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/batches/batch_output.h"
 #include "api/call.h"
 #include "api/call_key.h"
 #include "api/chat/chat_responder.h"
@@ -196,8 +197,12 @@ void delete_stored_file(Context& context, CallPtr call) {
 }
 
 void stored_file_content(Context& context, CallPtr call) {
-  const auto file = find_stored_file(context, *call);
-  if (file) send_content(context, call, call->tenant(), *file);
+  const auto id = path_file(*call);
+  if (!id) return;
+  const auto file = storage::Files(context.store).file(call->tenant(), *id);
+  if (file) return send_content(context, call, call->tenant(), *file);
+  if (file.error().code == Code::kNotFound && send_partial_output(context, call, *id)) return;
+  call->fail(file.error());
 }
 
 void stored_file_url(Context& context, CallPtr call) {

@@ -8,6 +8,7 @@
 #include "api/jobs/job_scope.h"
 #include "api/jobs/job_text.h"
 #include "api/routing/page.h"
+#include "schemas/batches/batch.h"
 #include "storage/admin/admin_queries.h"
 
 namespace millrace::api {
@@ -71,6 +72,10 @@ constexpr std::array kJobListFields{
                   "`filter` of a bulk "
                   "call, an object `metadata`",
           .store = &read_metadata_filter},
+    Field{.name = "batch",
+          .text = "Only jobs of the lines of this batch",
+          .max = kTextMax,
+          .store = into<&JobListQuery::batch>},
     limit_field<JobListQuery>(),
     cursor_field<JobListQuery>(),
 };
@@ -123,7 +128,8 @@ std::optional<std::vector<JobId>> split_ids(std::string_view text) {
 void list_by_ids(Context& context, Call& call, Reach reach, const JobListQuery& query) {
   const bool alone = query.kind.empty() && query.status.empty() && query.model.empty() && query.q.empty() &&
                      query.error.empty() && query.tenant.empty() && query.cursor.empty() &&
-                     !query.created_after && !query.created_before && query.metadata.empty();
+                     !query.created_after && !query.created_before && query.metadata.empty() &&
+                     query.batch.empty();
   if (!alone) return refuse_query(call, "ids", "`ids` cannot be combined with other filters or a cursor");
   const auto ids = split_ids(query.ids);
   if (!ids) return refuse_query(call, "ids", "Input should be job ids separated by commas");
@@ -191,6 +197,8 @@ storage::JobFilter filter_of(const JobListQuery& query, const Principal& princip
   (is_part_of_id(query.q) ? out.id_contains : out.text) = query.q;
   out.names_hidden = hidden_kinds(principal);
   out.metadata = query.metadata;
+  // What is no id of a batch matches nothing.
+  if (!query.batch.empty()) out.batch = schemas::batch_id_from(query.batch).value_or(base::Uuid());
   if (!query.tenant.empty()) out.tenant = query.tenant;
   return out;
 }

@@ -10,7 +10,7 @@
 namespace millrace::api {
 
 struct JobListQuery : PageQuery {
-  std::string error, kind, status, model, ids, q, tenant;
+  std::string error, kind, status, model, ids, q, tenant, batch;
   std::optional<base::WallTime> created_after, created_before;
   schemas::Metadata metadata;
 };

@@ -207,6 +207,17 @@ void execution_output(Context& context, CallPtr call) {
   call->reply(std::move(reply));
 }
 
+void send_execution_with_output(Context& context, Call& call, const JobId& job) {
+  const auto found = find_execution(context.store, call.tenant(), job);
+  if (!found) return call.fail(found.error());
+  if (!schemas::is_terminal(found->job.status)) return call.reply(empty_reply(202));
+  const auto kept = kept_output(context.store, found->job);
+  if (!kept) return call.fail(kept.error());
+  std::string body = found->json();
+  body.back() = ',';
+  call.reply(json_reply(200, body.append(R"("output":)").append(output_json(*found, *kept)).append("}")));
+}
+
 void execution_events(Context& context, CallPtr call) {
   EventQuery query;
   if (!read_event_query(*call, query)) return;

@@ -53,4 +53,8 @@ ShowEvent show_execution_events(Context& context, std::string tenant, const sche
 // execution, whether or not it succeeded. Blocks; runs on the pool.
 void send_execution_result(Context& context, Call& call, const schemas::JobId& job, bool partial);
 
+// 200 with the execution and its output as the member `output`; 202 while it is pending. Blocks; runs on the
+// pool or on a thread of its own.
+void send_execution_with_output(Context& context, Call& call, const schemas::JobId& job);
+
 }  // namespace millrace::api

@@ -45,8 +45,8 @@ void read_window(void* object, FieldReader& reader, const Json& value) {
   BatchRequest& request = static_cast<BatchDraft*>(object)->request;
   const auto text = reader.text(value);
   const auto life = text && text->size() <= 32 ? base::parse_duration(*text) : std::nullopt;
-  if (!life || *life < std::chrono::minutes(1) || *life > kBatchWindowMax)
-    return reader.problem("Input should be a duration from `1m` to `7d`, such as `24h`", "value_error");
+  if (!life || *life < std::chrono::seconds(1) || *life > kBatchWindowMax)
+    return reader.problem("Input should be a duration from `1s` to `7d`, such as `24h`", "value_error");
   request.window = *text;
   request.life = *life;
 }

@@ -41,8 +41,8 @@ std::optional<BatchRow> find_batch(Db& db, const base::Uuid& id) {
   batch.cost = s.integer(19);
   row.reserved = s.integer(20);
   if (const auto seconds = s.optional_integer(21)) batch.output_life = std::chrono::seconds(*seconds);
-  batch.output_file = s.optional_uuid(22);
-  batch.error_file = s.optional_uuid(23);
+  if (batch.completed > 0) batch.output_file = s.optional_uuid(22);
+  if (batch.failed > 0) batch.error_file = s.optional_uuid(23);
   batch.created_at = base::wall_from(s.integer(24));
   batch.expires_at = base::wall_from(s.integer(25));
   batch.started_at = optional_time(s.optional_integer(26));

@@ -56,15 +56,17 @@ base::Result<CallReply> add_batch(Tx& tx, const BatchIntake& intake, BlobClaim& 
   if (!input) return input.error();
   const auto output_seconds =
       batch.output_life ? std::optional<std::int64_t>(batch.output_life->count()) : std::nullopt;
+  const base::Uuid output_file = base::Uuid::make(tx.now), error_file = base::Uuid::make(tx.now);
   const auto model = null_if_empty(batch.model), metadata = null_if_empty(batch.metadata);
   tx.db
       .prepare(R"(
       INSERT INTO batches (id, tenant, key_id, shape, status, endpoint, model, input_file, input,
-          completion_window, metadata, cost_max, output_seconds, created_at, expires_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15))"_sql)
+          completion_window, metadata, cost_max, output_seconds, output_file, error_file, created_at,
+          expires_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17))"_sql)
       .bind(batch.id, call.tenant, call.actor, batch.shape, batch.status, batch.endpoint, model,
-            batch.input_file, *input, batch.window, metadata, batch.cost_max, output_seconds,
-            base::millis(batch.created_at), base::millis(batch.expires_at))
+            batch.input_file, *input, batch.window, metadata, batch.cost_max, output_seconds, output_file,
+            error_file, base::millis(batch.created_at), base::millis(batch.expires_at))
       .run();
   append_audit(tx, {.tenant = call.tenant,
                     .actor = call.actor,
@@ -225,6 +227,17 @@ base::Result<std::vector<Batches::OutputLine>> Batches::outputs(const base::Uuid
       lines.push_back({s.integer(0), payload_at(db, s, 1, base::Code::kResultDamaged, row)});
     }
     return lines;
+  });
+}
+
+base::Result<std::optional<Batches::OpenOutput>> Batches::open_output(const std::string& tenant,
+                                                                      const base::Uuid& file) {
+  return read(store_.readers(), [&](Db& db) -> std::optional<OpenOutput> {
+    auto s = db.prepare(R"(
+        SELECT id, error_file = ?2 FROM batches
+        WHERE status < 4 AND tenant = ?1 AND (output_file = ?2 OR error_file = ?2))"_sql);
+    if (!s.bind(tenant, file).step()) return std::nullopt;
+    return OpenOutput{.batch = s.uuid(0), .is_error = s.integer(1) != 0};
   });
 }
 

@@ -57,6 +57,13 @@ class Batches {
   base::Result<std::vector<OutputLine>> outputs(const base::Uuid& id, bool is_error, std::int64_t after,
                                                 int limit);
 
+  // The output that becomes this file when its batch ends; nullopt: there is none.
+  struct OpenOutput {
+    base::Uuid batch;
+    bool is_error = false;
+  };
+  base::Result<std::optional<OpenOutput>> open_output(const std::string& tenant, const base::Uuid& file);
+
   // Deletes what batches that are over no longer need: their outputs, which are files now, and the batches
   // that ended before `age`.
   void drop_ended(std::chrono::milliseconds age, int limit, Callback<int> done);
@@ -109,6 +116,7 @@ class DrivenBatches {
     std::string custom_id;
     schemas::JobId job;
     bool is_lost = false;  // the job was deleted
+    bool has_succeeded = false;
   };
   // Lines whose jobs have ended, in the order of their ends.
   base::Result<std::vector<SubmittedLine>> ended(const base::Uuid& id, int limit);

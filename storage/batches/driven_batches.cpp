@@ -83,11 +83,10 @@ void add_sums(Tx& tx, const base::Uuid& id, const EndedLines& sums) {
       .run();
 }
 
-// A file of the output of a batch.
-std::optional<base::Uuid> add_output_file(Tx& tx, const BatchRow& row, BlobClaim& blob_claim,
-                                          const Staged& content, std::string_view kind) {
-  if (!content) return std::nullopt;
-  const base::Uuid id = base::Uuid::make(tx.now);
+// The output of a batch becomes a file.
+void add_output_file(Tx& tx, const BatchRow& row, BlobClaim& blob_claim, const std::optional<base::Uuid>& id,
+                     const Staged& content, std::string_view kind) {
+  if (!id || !content) return;
   const std::int64_t blob = blob_claim.take(tx.db, row.tenant, content);
   const std::string name = schemas::batch_id(row.batch.id) + "_" + std::string(kind) + ".jsonl";
   const auto expires_at =
@@ -96,17 +95,17 @@ std::optional<base::Uuid> add_output_file(Tx& tx, const BatchRow& row, BlobClaim
       .prepare(R"(
       INSERT INTO files (id, tenant, key_id, purpose, name, blob, created_at, expires_at)
       VALUES (?1, ?2, ?3, 'batch_output', ?4, ?5, ?6, ?7))"_sql)
-      .bind(id, row.tenant, row.key_id, name, blob, base::millis(tx.now), expires_at)
+      .bind(*id, row.tenant, row.key_id, name, blob, base::millis(tx.now), expires_at)
       .run();
   tx.quotas.add(tx.db, {row.tenant, row.key_id}, {.stored_bytes = content->ref().bytes});
-  return id;
 }
 
 DrivenBatches::SubmittedLine submitted_line_at(const Statement& s) {
   return {.number = s.integer(0),
           .custom_id = s.text(1),
           .job = {static_cast<schemas::Kind>(s.integer(3)), s.uuid(2)},
-          .is_lost = s.is_null(4)};
+          .is_lost = s.is_null(4),
+          .has_succeeded = s.integer(4) == static_cast<std::int64_t>(schemas::JobStatus::kSucceeded)};
 }
 
 }  // namespace
@@ -244,7 +243,7 @@ base::Result<std::vector<DrivenBatches::SubmittedLine>> DrivenBatches::ended(con
   return read(store_.readers(), [&](Db& db) {
     std::vector<SubmittedLine> lines;
     auto s = db.prepare(R"(
-        SELECT l.line, l.custom_id, l.job, l.kind, j.id FROM batch_lines AS l LEFT JOIN jobs AS j ON j.id = l.job
+        SELECT l.line, l.custom_id, l.job, l.kind, j.status FROM batch_lines AS l LEFT JOIN jobs AS j ON j.id = l.job
         WHERE l.batch = ?1 AND l.state = 1 AND (j.id IS NULL OR j.status >= {first_terminal})
         ORDER BY j.completed_at, l.line LIMIT ?2)"_sql);
     s.bind(id, limit);
@@ -258,7 +257,7 @@ base::Result<std::vector<DrivenBatches::SubmittedLine>> DrivenBatches::open(cons
   return read(store_.readers(), [&](Db& db) {
     std::vector<SubmittedLine> lines;
     auto s = db.prepare(R"(
-        SELECT l.line, l.custom_id, l.job, l.kind, j.id FROM batch_lines AS l JOIN jobs AS j ON j.id = l.job
+        SELECT l.line, l.custom_id, l.job, l.kind, j.status FROM batch_lines AS l JOIN jobs AS j ON j.id = l.job
         WHERE l.batch = ?1 AND l.state = 1 AND l.line > ?2 AND j.status < {first_terminal}
         ORDER BY l.line LIMIT ?3)"_sql);
     s.bind(id, after, limit);
@@ -309,13 +308,10 @@ base::Status DrivenBatches::complete(const base::Uuid& id, BatchStatus status, c
   BlobClaim blob_claim;
   base::Status done = write(id, [&, id, status](Tx& tx, const BatchRow& row) {
     blob_claim.begin();
-    const auto output_file = add_output_file(tx, row, blob_claim, output, "output");
-    const auto error_file = add_output_file(tx, row, blob_claim, errors, "error");
-    tx.db
-        .prepare(R"(
-        UPDATE batches SET status = ?2, output_file = ?3, error_file = ?4, ended_at = ?5, driver = NULL
-        WHERE id = ?1)"_sql)
-        .bind(id, status, output_file, error_file, base::millis(tx.now))
+    add_output_file(tx, row, blob_claim, row.batch.output_file, output, "output");
+    add_output_file(tx, row, blob_claim, row.batch.error_file, errors, "error");
+    tx.db.prepare("UPDATE batches SET status = ?2, ended_at = ?3, driver = NULL WHERE id = ?1")
+        .bind(id, status, base::millis(tx.now))
         .run();
   });
   if (done) blob_claim.committed();

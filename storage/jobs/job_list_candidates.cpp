@@ -330,8 +330,25 @@ std::optional<JobCandidates> by_state(Db& db, const JobFilter& filter, const Job
 
 }  // namespace
 
+namespace {
+
+JobCandidates jobs_of_batch(Db& db, const Uuid& batch, const JobScan& scan) {
+  JobCandidates found{.ids = {}, .down_to = scan.from};
+  auto s = db.prepare(R"(
+      SELECT job FROM batch_lines INDEXED BY batch_lines_by_job
+      WHERE batch = ?1 AND job IS NOT NULL AND job < ?2 AND job >= ?3 ORDER BY job DESC LIMIT ?4)"_sql);
+  s.bind(batch, scan.before, scan.from, kRowsPerRead);
+  while (s.step()) found.ids.push_back(s.uuid(0));
+  found.all = found.ids.size() < kRowsPerRead;
+  if (!found.all) found.down_to = found.ids.back();
+  return found;
+}
+
+}  // namespace
+
 std::optional<JobCandidates> candidates(Db& db, const JobFilter& filter, const JobScan& scan,
                                         std::size_t items_max) {
+  if (filter.batch) return jobs_of_batch(db, *filter.batch, scan);
   if (auto few = by_state(db, filter, scan)) return few;
   const bool grouped = filter.tenant || filter.kind || filter.model || !filter.id_contains.empty();
   return grouped ? newest_of_groups(db, filter, scan, items_max) : std::nullopt;

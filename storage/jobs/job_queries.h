@@ -47,6 +47,7 @@ struct JobFilter {
   std::vector<schemas::Kind> names_hidden{};  // of these kinds, `text` is searched only in the ids
   schemas::Metadata metadata{};               // the job has all these pairs; never of `names_hidden`
   std::optional<std::string> error{};         // error code of a failed job
+  std::optional<base::Uuid> batch{};          // jobs of its lines
   std::optional<std::string> tenant{};        // for administrators; lists of one tenant set it
 };
 

@@ -36,6 +36,8 @@ CREATE TABLE batches (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX batches_listed ON batches (tenant, id);
 CREATE INDEX batches_open ON batches (status, id) WHERE status < 4;
+CREATE INDEX batches_of_output ON batches (output_file) WHERE status < 4;
+CREATE INDEX batches_of_errors ON batches (error_file) WHERE status < 4;
 CREATE INDEX batches_ended ON batches (ended_at) WHERE ended_at IS NOT NULL;
 CREATE TABLE batch_lines (
   batch     BLOB    NOT NULL,
@@ -50,6 +52,7 @@ CREATE TABLE batch_lines (
   PRIMARY KEY (batch, line)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX batch_lines_by_state ON batch_lines (batch, state, line);
+CREATE INDEX batch_lines_by_job ON batch_lines (batch, job) WHERE job IS NOT NULL;
 CREATE TABLE batch_outputs (
   batch    BLOB    NOT NULL,
   is_error INTEGER NOT NULL,  -- 1: of the error file

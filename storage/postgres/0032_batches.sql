@@ -35,6 +35,8 @@ CREATE TABLE batches (
 );
 CREATE INDEX batches_listed ON batches (tenant, id);
 CREATE INDEX batches_open ON batches (status, id) WHERE status < 4;
+CREATE INDEX batches_of_output ON batches (output_file) WHERE status < 4;
+CREATE INDEX batches_of_errors ON batches (error_file) WHERE status < 4;
 CREATE INDEX batches_ended ON batches (ended_at) WHERE ended_at IS NOT NULL;
 CREATE TABLE batch_lines (
   batch bytea NOT NULL,
@@ -49,6 +51,7 @@ CREATE TABLE batch_lines (
   PRIMARY KEY (batch, line)
 );
 CREATE INDEX batch_lines_by_state ON batch_lines (batch, state, line);
+CREATE INDEX batch_lines_by_job ON batch_lines (batch, job) WHERE job IS NOT NULL;
 CREATE TABLE batch_outputs (
   batch bytea NOT NULL,
   is_error bigint NOT NULL,

@@ -1,0 +1,78 @@
+#include "api/batches/batch_output.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "api/jobs/job_result.h"
+#include "api/media/file_stream.h"
+#include "storage/batches/batches.h"
+
+namespace millrace::api {
+namespace {
+
+constexpr int kOutputsPerRead = 500;
+
+base::Status write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return storage::file_error(errno, "a partial output of a batch");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Status each_output_line(storage::Store& store, const base::Uuid& batch, bool is_error,
+                              const std::function<base::Status(std::string_view line)>& take) {
+  storage::Batches batches(store);
+  for (std::int64_t after = 0;;) {
+    auto lines = batches.outputs(batch, is_error, after, kOutputsPerRead);
+    if (!lines) return lines.error();
+    if (lines->empty()) return {};
+    for (auto& line : *lines) {
+      after = line.sequence;
+      const auto bytes = read_payload(store, std::move(line.payload));
+      if (!bytes) return bytes.error();
+      if (base::Status taken = take(*bytes); !taken) return taken;
+    }
+  }
+}
+
+// The lines are copied to a file without a name, because the batch may end while a slow client reads.
+bool send_partial_output(Context& context, const CallPtr& call, const base::Uuid& file) {
+  const auto output = storage::Batches(context.store).open_output(call->tenant(), file);
+  if (!output) {
+    call->fail(output.error());
+    return true;
+  }
+  if (!*output) return false;
+  storage::OpenFile copy(
+      ::open(context.store.options().data_dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (copy.fd() < 0) {
+    call->fail(storage::file_error(errno, "a partial output of a batch"));
+    return true;
+  }
+  std::int64_t size = 0;
+  const base::Status copied =
+      each_output_line(context.store, (*output)->batch, (*output)->is_error, [&](std::string_view line) {
+        size += static_cast<std::int64_t>(line.size());
+        return write_all(copy.fd(), line);
+      });
+  if (!copied) {
+    call->fail(read_error(copied.error(), "The output of the batch cannot be read"));
+    return true;
+  }
+  front::Reply head{.status = 200,
+                    .content_type = "application/octet-stream",
+                    .headers = {{"cache-control", "no-store"}, {"x-content-type-options", "nosniff"}},
+                    .body = {}};
+  FileStream::start(context, call, std::move(copy), {0, size}, std::move(head));
+  return true;
+}
+
+}  // namespace millrace::api
