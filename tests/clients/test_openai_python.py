@@ -428,3 +428,42 @@ def test_files(mock):
     assert out["listed"] == ["c", "b", "a", "requests.jsonl"] and out["content"] == '{"custom_id": "one"}\n'
     assert out["only"] and out["deleted"] is True
     assert json.loads(lines[1]) == {"gone": 404}
+
+
+# As docs/batch.md shows it.
+BATCHES = """
+import io, time
+lines = [{"custom_id": f"line-{i}", "method": "POST", "url": "/v1/chat/completions",
+          "body": {"model": "mock/chat" if i else "nope", "messages": user(f"word {i}")}} for i in range(20)]
+content = "\\n".join(json.dumps(line) for line in lines).encode()
+sent = client.files.create(file=("requests.jsonl", content), purpose="batch")
+made = client.batches.create(input_file_id=sent.id, endpoint="/v1/chat/completions", completion_window="24h", metadata={"run": "a"})
+batch = made
+while batch.status not in ("completed", "failed", "expired", "cancelled"):
+    time.sleep(0.2)
+    batch = client.batches.retrieve(batch.id)
+replies = {line["custom_id"]: line for line in map(json.loads, client.files.content(batch.output_file_id).text.splitlines())}
+errors = [json.loads(line) for line in client.files.content(batch.error_file_id).text.splitlines()]
+bad = client.batches.create(input_file_id=client.files.create(file=("bad.jsonl", b"{}"), purpose="batch").id,
+                            endpoint="/v1/chat/completions", completion_window="24h")
+while bad.status == "validating":
+    time.sleep(0.2)
+    bad = client.batches.retrieve(bad.id)
+try:
+    client.batches.cancel(batch.id)
+except openai.ConflictError as conflict:
+    refused = conflict.status_code
+emit(first=made.status, status=batch.status, counts=[batch.request_counts.total, batch.request_counts.completed, batch.request_counts.failed],
+     text=replies["line-3"]["response"]["body"]["choices"][0]["message"]["content"], tokens=batch.usage.total_tokens > 0,
+     failed=[[line["custom_id"], line["response"]["status_code"]] for line in errors], metadata=batch.metadata,
+     times=batch.created_at <= batch.in_progress_at <= batch.finalizing_at <= batch.completed_at < batch.expires_at,
+     bad=[bad.status, bad.errors.data[0].code, bad.errors.data[0].line], refused=refused,
+     listed=[each.id for each in client.batches.list(limit=1)] == [bad.id, batch.id])
+"""
+
+
+def test_batches(mock):
+    out = run(mock, BATCHES)
+    assert out["first"] == "validating" and out["status"] == "completed" and out["counts"] == [20, 19, 1] and out["listed"] is True
+    assert out["text"] == "word 3" and out["tokens"] and out["failed"] == [["line-0", 404]] and out["metadata"] == {"run": "a"} and out["times"]
+    assert out["bad"] == ["failed", "missing_required_parameter", 1] and out["refused"] == 409

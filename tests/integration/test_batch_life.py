@@ -6,13 +6,13 @@ import threading
 import openai_replies
 import pytest
 import recordings
+from batches import end, lines_of, output, start
 from documents import data_uri, tiny_pdf
-from millrace import Client, eventually
+from millrace import Client, Gateway, eventually
 from model_gateway import model_gateway
 from sandboxed import local, reachable_folder
 from sandboxed import start as start_sandboxed
-from test_batches import end, lines_of, output, start
-from test_files import upload
+from stored_files import upload
 from upstream import Upstream
 
 CHAT = "/v1/chat/completions"
@@ -259,3 +259,19 @@ def test_an_output_may_expire(every):
     file = every.get(f"/v1/files/{done['output_file_id']}").json()
     assert file["purpose"] == "batch_output" and file["expires_at"] - file["created_at"] == 3600
     assert json.loads(every.get(f"/v1/files/{file['id']}/content").body)["custom_id"] == "line-0"
+
+
+def test_a_line_that_may_exceed_the_limit_of_costs_is_not_sent(tmp_path):
+    config = tmp_path / "millrace.yaml"
+    config.write_text("mock: true\nmodels:\n- {name: priced, provider: mock, output_max: 100, price: {prompt: 0, completion: 1000}}\n")
+    gateway = Gateway(tmp_path / "data", "--config", config).start()
+    try:
+        # A line may cost 0.1 dollars; it costs 0.003.
+        bodies = [{"model": "priced", "messages": "one two three"}] * 40
+        done = end(gateway.client, start(gateway.client, lines_of(bodies), metadata={"max_cost_usd": "0.15"}))
+        assert done["status"] == "completed" and done["max_cost_usd"] == 0.15 and 0 < done["cost_usd"] <= 0.15
+        assert done["request_counts"]["completed"] == round(done["cost_usd"] / 0.003) > 0
+        errors = output(gateway.client, done, "error_file_id")
+        assert {line["response"]["body"]["error"]["param"] for line in errors.values()} == {"max_cost_usd"}
+    finally:
+        gateway.close()

@@ -15,10 +15,10 @@ from millrace import Client, Gateway, eventually
 from model_gateway import model_gateway
 from recordings import clip
 from store_faults import StoreFaults
+from stored_files import LINES, form, upload
 from upstream import Upstream
 
 MIB = 1 << 20
-LINES = b'{"custom_id": "one"}\n' * 5000
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +26,6 @@ def shared(tmp_path_factory):
     gateway = Gateway(tmp_path_factory.mktemp("files") / "data").start()
     yield gateway
     gateway.close()
-
-
-def form(parts):
-    """A multipart body and its content type. A part: name, content, file name or None."""
-    boundary = uuid.uuid4().hex
-    body = b""
-    for name, content, file_name in parts:
-        named = f'; filename="{file_name}"' if file_name else ""
-        body += f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"{named}\r\n\r\n'.encode() + content + b"\r\n"
-    return body + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
-
-
-def upload(client, content=LINES, name="requests.jsonl", headers=None, **fields):
-    parts = [(key, str(value).encode(), None) for key, value in fields.items()]
-    body, content_type = form([*parts, ("file", content, name)])
-    return client.post("/v1/files", body, headers={"Content-Type": content_type, **(headers or {})})
 
 
 def test_a_file_comes_back_as_it_was_sent(shared):
