@@ -76,8 +76,11 @@ def owned(gateway, public_key):
     assert client.get(f"{image.path}?{image.query}").status == 200
     body, content_type = recordings.form(b"owned", name="owned.txt")
     stored = client.post("/v1/files", body, headers={"Content-Type": content_type}).json()["id"]
+    requests = [{"custom_id": "a", "body": {"model": "none", "messages": "owned"}}]
+    batch = client.post("/v1/batch/jobs", {"requests": requests, "endpoint": "/v1/chat/completions"}).json()["id"]
     yield {
         "file_id": [stored],
+        "batch_id": [batch],
         "signed_id": [stored.removeprefix("file-")],
         "job_id": jobs,
         "request_id": jobs,

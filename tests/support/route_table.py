@@ -11,7 +11,7 @@ import recordings
 # The end of each operation's description (docs/design/http-contract.md §0).
 ACCESS = re.compile(r"(Open: needs no key\.|Any valid key\.|Scopes?:? `([a-z:]+)`.*)$")
 # The first segments below /v1 of the routes that clients of other vendors call.
-VENDOR_ROUTES = {"chat", "models", "ocr", "audio", "embeddings", "files", "images"}
+VENDOR_ROUTES = {"chat", "models", "ocr", "audio", "embeddings", "files", "images", "batches", "batch"}
 KIND_SCOPES = {"ocr": "ocr", "chat": "chat", "stt": "audio", "exec": "exec:read"}
 
 

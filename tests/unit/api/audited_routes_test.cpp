@@ -26,6 +26,10 @@ const std::map<std::string, std::string> kNotAudited{
     {"POST /v1/jobs/{job_id}/retry", "a job, with a history of its own"},
 };
 
+// A request of a batch with an unknown model: it costs nothing.
+constexpr std::string_view kInlineBatch =
+    R"({"endpoint":"/v1/ocr","requests":[{"custom_id":"a","body":{"model":"none"}}]})";
+
 class AuditedRoutes : public Executions {
  protected:
   AuditedRoutes() {
@@ -98,6 +102,18 @@ class AuditedRoutes : public Executions {
     return
         [=, this] { return [=, this, path = awake_machine()] { return call(method, path + below, body); }; };
   }
+  std::string stored_file() {
+    const std::string body =
+        "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nx\r\n--b--\r\n";
+    return send({.method = "POST",
+                 .path = "/v1/files",
+                 .key = admin_,
+                 .body = body,
+                 .type = "multipart/form-data; boundary=b"})
+        .json()
+        .value("id", "");
+  }
+  std::string batch() { return call("POST", "/v1/batch/jobs", kInlineBatch).json().value("id", ""); }
   Act of_file(const std::string& method) {
     return [=, this] {
       return [=, this, path = awake_machine()] { return call_with_worker(method, path + "/files/a"); };
@@ -124,14 +140,25 @@ class AuditedRoutes : public Executions {
          }},
         {"DELETE /v1/files/{file_id}",
          [this] {
-           const std::string body =
-               "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nx\r\n--b--\r\n";
-           const Answer stored = send({.method = "POST",
-                                       .path = "/v1/files",
-                                       .key = admin_,
-                                       .body = body,
-                                       .type = "multipart/form-data; boundary=b"});
-           return [=, this] { return call("DELETE", "/v1/files/" + stored.json().value("id", "")); };
+           const std::string id = stored_file();
+           return [=, this] { return call("DELETE", "/v1/files/" + id); };
+         }},
+        {"POST /v1/batches",
+         [this] {
+           const std::string body = R"({"endpoint":"/v1/ocr","completion_window":"24h","input_file_id":")" +
+                                    stored_file() + R"("})";
+           return [=, this] { return call("POST", "/v1/batches", body); };
+         }},
+        {"POST /v1/batches/{batch_id}/cancel",
+         [this] {
+           const std::string id = batch();
+           return [=, this] { return call("POST", "/v1/batches/" + id + "/cancel"); };
+         }},
+        {"POST /v1/batch/jobs", simple("POST", "/v1/batch/jobs", kInlineBatch)},
+        {"POST /v1/batch/jobs/{batch_id}/cancel",
+         [this] {
+           const std::string id = batch();
+           return [=, this] { return call("POST", "/v1/batch/jobs/" + id + "/cancel"); };
          }},
         {"POST /v1/admin/keys", simple("POST", "/v1/admin/keys", R"({"name":"n"})")},
         {"PATCH /v1/admin/keys/{key_id}", of_key("PATCH", "", R"({"models":["x"]})")},
