@@ -16,8 +16,8 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kSocketFd = 3;
-// The socket closes when the child dies; its wrapper processes follow at once.
-constexpr milliseconds kEndGrace{2'000};
+// From the end of the socket to that of the child's wrapper processes, in SCHED_IDLE on a busy host.
+constexpr milliseconds kEndGrace{20'000};
 
 }  // namespace
 
