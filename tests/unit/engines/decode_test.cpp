@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/unit/engines/real_documents.h"
 #include "tests/unit/engines/real_recordings.h"
 
 namespace millrace::engines::host {
@@ -58,7 +59,7 @@ class DecoderTest : public ::testing::Test {
   }
 
   process::Spawner spawner_;
-  EngineLimits limits_;
+  EngineLimits limits_ = engines::testing::patient_limits();
 };
 
 TEST_F(DecoderTest, EveryFormatOfTheSpecGivesTheSameSound) {

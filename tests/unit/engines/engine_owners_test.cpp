@@ -132,7 +132,7 @@ TEST_F(EngineOwnersTest, AnInputForWhichNoMemoryFileIsLeftIsNotToBlame) {
   ASSERT_TRUE(document);
   OcrCall call;
   submit("a");
-  ASSERT_TRUE(support::wait_until([&] { return !seen().empty(); }));
+  ASSERT_TRUE(support::wait_until([&] { return !seen().empty(); }, testing::kCallTimeLimit));
   ASSERT_TRUE(engine_->inspect(*document, call.on_info()));  // waits for the child
   {
     const NoFreeDescriptors none;

@@ -68,6 +68,7 @@ class HostileChildTest : public OcrEngineTest {
     EnginePool::Options options = testing::engine_options();
     options.engine_path = program;
     options.children = 1;
+    options.in_background = false;  // on a busy machine, one in the background takes seconds to be killed
     options.limits.page_cpu = milliseconds(100);
     options.limits.page_wall = page_wall;
     options.limits.piece_wall = page_wall;
@@ -127,7 +128,7 @@ TEST_F(HostileChildTest, AClockThatRunsOutIsThePiecesFaultButNotThatOfAReference
 }
 
 TEST_F(HostileChildTest, AChildThatNeitherReadsNorWritesIsKilledPageByPage) {
-  make_of(kSilent);
+  make_of(kSilent, milliseconds(500));  // the whole call has 7 s, and a third of it is used
   OcrCall call;
   EXPECT_EQ(asked_for({0, 1, 2}, call).kind, EngineResult::Kind::kDone);
   ASSERT_EQ(call.pages.size(), 3U);

@@ -156,10 +156,7 @@ TEST_F(OcrEngineTest, APageThatTakesTooLongFailsAloneAndTheOthersAreRead) {
 
 // How long a machine takes for the first lines is not known, so the limit grows until some are read.
 TEST_F(OcrEngineTest, APageThatTakesTooLongEndsWithWhatWasRead) {
-  std::string line;
-  for (int word = 0; word < 16; ++word) line += "millers ";
-  const auto raster =
-      testing::raster_of(spawner_, PdfMaker().text_page(std::vector<std::string>(90, line), 7).bytes(), 200);
+  const auto raster = dense_page();
   const std::string pdf =
       PdfMaker().scan_page(raster.gray, raster.width, raster.height).text_page(kReportLines).bytes();
   auto options = testing::engine_options();

@@ -42,6 +42,22 @@ class OcrEngineTest : public PoolTest {
     for (int page = 0; page < count; ++page) maker.scan_page(raster.gray, raster.width, raster.height);
     return document_of(maker.bytes());
   }
+  // A page of small print, which takes processor seconds to read.
+  Raster dense_page() {
+    std::string line;
+    for (int word = 0; word < 16; ++word) line += "millers ";
+    return raster_of(spawner_, support::PdfMaker().text_page(std::vector<std::string>(90, line), 7).bytes(),
+                     200);
+  }
+  // Four scans, of which the second is the dense page. Once the first is read, the child stays at the second,
+  // so a test can interrupt it there even if the test is late by seconds.
+  base::Result<std::shared_ptr<const Document>> scans_with_a_long_one() {
+    const auto page = raster_of(spawner_, support::PdfMaker().text_page(kReportLines, 14).bytes(), 100);
+    const Raster dense = dense_page();
+    support::PdfMaker maker;
+    for (const Raster& each : {page, dense, page, page}) maker.scan_page(each.gray, each.width, each.height);
+    return document_of(maker.bytes());
+  }
   static std::vector<int> first_pages(int count) {
     std::vector<int> pages(static_cast<std::size_t>(count));
     std::iota(pages.begin(), pages.end(), 0);

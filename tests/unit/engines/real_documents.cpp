@@ -1,5 +1,6 @@
 #include "tests/unit/engines/real_documents.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -27,7 +28,8 @@ std::string drawn(process::Spawner& spawner, const std::string& pdf, std::vector
   arguments.emplace_back("/proc/self/fd/0");
   process::Command command{
       .argv = arguments, .environment = {"PATH=/usr/bin"}, .fds = {{0, document.get()}}, .idle = false};
-  auto captured = process::capture(spawner, command, {.output_bytes_max = std::size_t{64} << 20});
+  auto captured = process::capture(
+      spawner, command, {.wall = std::chrono::minutes(2), .output_bytes_max = std::size_t{64} << 20});
   return captured ? captured->out : std::string();
 }
 
@@ -63,6 +65,11 @@ pid_t engine_child_of_this_process() {
       return std::atoi(pid.c_str());
   }
   return -1;
+}
+
+bool signal_engine_child(int signal) {
+  const pid_t child = engine_child_of_this_process();
+  return child > 0 && ::kill(child, signal) == 0;
 }
 
 base::Result<std::shared_ptr<const Document>> document_of(const std::string& bytes, std::string owner) {

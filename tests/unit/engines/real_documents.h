@@ -24,6 +24,8 @@ Raster turned_right(const Raster& raster);
 
 // The pid of a millrace-engine among the descendants of this process, or -1.
 pid_t engine_child_of_this_process();
+// Sends the signal to that process. False: there is none.
+bool signal_engine_child(int signal);
 
 // The path of this build's millrace-engine.
 std::string engine_path();

@@ -142,8 +142,8 @@ TEST_F(SpeakerTest, AWarmChildIsThereBeforeTheFirstCallAndStays) {
   options.warm_children = 1;
   options.idle_after = std::chrono::milliseconds(1);
   make(options);
-  ASSERT_TRUE(support::wait_until([this] { return pool_->counts().children_running == 1; },
-                                  std::chrono::seconds(60)));
+  ASSERT_TRUE(
+      support::wait_until([this] { return pool_->counts().children_running == 1; }, testing::kCallTimeLimit));
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(synthesise(request_for("Hello.")).empty());
   EXPECT_EQ(pool_->counts().children_started, 1U);
 }

@@ -260,25 +260,27 @@ TEST_F(SpeechModelFaults, AMachineShortOfMemoryIsNotTheRecordingsFault) {
   options.in_background = false;
   make(options);
   how_ = {*loadable_model(folder(), moonshine_model(folder())), {.language = "en"}};
+  ASSERT_EQ(failure().message, "") << "from now on the child has the library, and no copy tries it";
   const std::string noise = testing::generated(spawner_, "anoisesrc=r=16000:d=20", "wav");
+  // If the test is late, it meets the child at a later piece.
+  std::vector<schemas::AudioPiece> pieces;
+  for (int i = 0; i < 8; ++i) pieces.push_back({i, 0, 20'000});
   TranscriptionRun run;
-  ASSERT_TRUE(
-      transcriber_->transcribe(*recording_of(noise), how_, {{0, 0, 20'000}}, run.on_piece(), run.on_end()));
+  ASSERT_TRUE(transcriber_->transcribe(*recording_of(noise), how_, pieces, run.on_piece(), run.on_end()));
   pid_t copy = -1;
   const auto until = std::chrono::steady_clock::now() + testing::kCallTimeLimit;
-  // The second process of that name: the first only tries the library.
-  for (pid_t first = -1; copy < 0 && std::chrono::steady_clock::now() < until;) {
-    const pid_t now = recognising_copy();
-    if (first < 0) first = now;
-    if (now > 0 && now != first) copy = now;
+  while (copy < 0 && std::chrono::steady_clock::now() < until) {
+    copy = recognising_copy();
     std::this_thread::yield();
   }
+  ASSERT_GT(copy, 0);
   ASSERT_EQ(::kill(copy, SIGKILL), 0);  // as the kernel does
   const EngineResult end = run.wait_end();
   ASSERT_EQ(end.kind, EngineResult::Kind::kFailed);
   EXPECT_EQ(end.error->code, Code::kOverloaded) << "the job waits, and uses up no attempt";
   EXPECT_TRUE(has(end.error->message, "short of memory")) << end.error->message;
-  EXPECT_TRUE(run.pieces.empty());
+  EXPECT_LT(run.pieces.size(), pieces.size());
+  for (const auto& [index, piece] : run.pieces) EXPECT_FALSE(piece.error) << index;
   expect_that_the_child_works();
 }
 

@@ -60,10 +60,18 @@ class TranscriberTest : public PoolTest {
     for (auto& [index, piece] : run.pieces) pieces.push_back(std::move(piece));
     return schemas::join(pieces, "english", std::nullopt).text;
   }
-  // Eight pieces of one second each. That is enough to interrupt the call in the middle.
+  // Eight pieces of one second each.
   static std::vector<schemas::AudioPiece> seconds() {
     std::vector<schemas::AudioPiece> pieces;
     for (int i = 0; i < 8; ++i) pieces.push_back({i, i * 1'000, (i + 1) * 1'000});
+    return pieces;
+  }
+
+  // The same pieces, but the second is a minute long. Once the first is transcribed, the child stays at the
+  // second, so a test can interrupt it there even if the test is late by seconds.
+  static std::vector<schemas::AudioPiece> seconds_with_a_minute() {
+    auto pieces = seconds();
+    pieces[1].end_ms = pieces[1].start_ms + 60'000;
     return pieces;
   }
 
