@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "platform/base/md5.h"
+
 namespace millrace::base::crypto_test {
 namespace {
 
@@ -19,6 +21,14 @@ TEST(Crypto, PiecesGiveTheDigestOfTheWhole) {
   for (std::size_t at = 0; at < text.size(); at += 777) pieces.update(std::string_view(text).substr(at, 777));
   Sha256 moved = std::move(pieces);
   EXPECT_EQ(moved.finish(), sha256(text));
+}
+
+TEST(Crypto, Md5GivesThePublishedDigests) {
+  EXPECT_EQ(Md5().finish(), "d41d8cd98f00b204e9800998ecf8427e");
+  Md5 pieces;
+  pieces.update("a");
+  pieces.update("bc");
+  EXPECT_EQ(pieces.finish(), "900150983cd24fb0d6963f7d28e17f72");
 }
 
 TEST(Crypto, HmacGivesThePublishedCode) {
