@@ -64,15 +64,6 @@ constexpr std::array kUploadFields{
           .store = into_upload<&FileUploadDraft::expiry_hours>},
 };
 
-bool is_purpose(std::string_view text) {
-  for (const char c : text) {
-    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '_' || c == '-' || c == '.';
-    if (!good) return false;
-  }
-  return true;
-}
-
 FieldProblem wrong(std::string_view field, std::string msg, std::string type) {
   return {.loc = {"body", std::string(field)},
           .msg = std::move(msg),
@@ -97,6 +88,15 @@ std::int64_t unix_seconds(base::WallTime time) {
 std::optional<base::Uuid> stored_file_id_from(std::string_view text) { return uuid_after(kFilePrefix, text); }
 
 std::string stored_file_id(const base::Uuid& id) { return prefixed_id(kFilePrefix, id); }
+
+bool is_file_purpose(std::string_view text) {
+  for (const char c : text) {
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-' || c == '.';
+    if (!good) return false;
+  }
+  return true;
+}
 
 std::string stored_file_name(std::string_view given) {
   std::string name = repair_utf8(given);
@@ -139,9 +139,8 @@ tl::expected<FileUpload, Refusal> parse_file_upload(QueryPairs fields, bool has_
   FileUploadDraft draft{.purpose = "user_data", .anchor = {}};
   std::vector<std::string> unknown;
   Problems problems = read_form(kUploadFields, std::move(fields), &draft, unknown);
-  if (problems.empty() && !is_purpose(draft.purpose))
-    problems.push_back(
-        wrong("purpose", "Input should be a word of letters, digits, '_', '-' and '.'", "value_error"));
+  if (problems.empty() && !is_file_purpose(draft.purpose))
+    problems.push_back(wrong("purpose", std::string(kPurposeRule), "value_error"));
   if (problems.empty() && !draft.anchor.empty() && draft.after_seconds == 0)
     problems.push_back(wrong(kAfterSeconds, "Field required", "missing"));
   if (problems.empty() && draft.after_seconds != 0 && draft.expiry_hours != 0)

@@ -46,6 +46,11 @@ std::string deleted_file_json(const base::Uuid& id);
 // empty.
 std::string stored_file_name(std::string_view given);
 
+// A purpose is one word of letters, digits, '_', '-' and '.'. The length is checked elsewhere.
+bool is_file_purpose(std::string_view text);
+inline constexpr std::string_view kPurposeRule =
+    "Input should be a word of letters, digits, '_', '-' and '.'";
+
 // The form of an upload, without the file.
 struct FileUpload {
   std::string purpose;
