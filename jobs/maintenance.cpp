@@ -92,6 +92,7 @@ Maintenance::Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxP
       images_(store),
       files_(store),
       batches_(store),
+      uploads_(store),
       spending_(store) {}
 
 void Maintenance::tick(Next next) {
@@ -212,6 +213,8 @@ void Maintenance::add_retention(Round& round) {
   round.steps.push_back([this, rows](storage::Callback<int> done) {
     batches_.drop_ended(options_.batches_age, rows, std::move(done));
   });
+  round.steps.push_back(
+      [this, rows](storage::Callback<int> done) { uploads_.drop_expired(rows, std::move(done)); });
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { spending_.settle_abandoned(rows, std::move(done)); });
   add_blobs(round);

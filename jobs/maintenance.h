@@ -9,6 +9,7 @@
 #include "storage/batches/batches.h"
 #include "storage/blobs/image_files.h"
 #include "storage/files/files.h"
+#include "storage/files/multipart_uploads.h"
 #include "storage/jobs/job_maintenance.h"
 #include "storage/machines/machines.h"
 #include "storage/tenants/spending.h"
@@ -74,6 +75,7 @@ class Maintenance {
   storage::ImageFiles images_;
   storage::Files files_;
   storage::Batches batches_;
+  storage::MultipartUploads uploads_;
   storage::Spending spending_;
   std::optional<base::BootTime> retained_at_;
 };

@@ -90,6 +90,11 @@ class Inspector {
         FROM files o LEFT JOIN blobs b ON b.id = o.blob
         WHERE o.id > ?1
         ORDER BY o.id LIMIT ?2)"_sql);
+    check_owners("part of an upload ", R"(
+        SELECT o.id, o.blob IS NOT b.id
+        FROM upload_parts o LEFT JOIN blobs b ON b.id = o.blob
+        WHERE o.id > ?1
+        ORDER BY o.id LIMIT ?2)"_sql);
     if (blobs_ == BlobPlace::kDataDir) check_files();
     return {};
   }

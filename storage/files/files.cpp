@@ -67,16 +67,7 @@ base::Result<CallReply> add_file(Tx& tx, const FileIntake& intake, BlobClaim& bl
   const Owner owner{call.tenant, call.actor};
   if (auto refused = tx.quotas.refusal(tx.db, owner, {.stored_bytes = file.bytes})) return *refused;
   const std::int64_t blob = blob_claim.take(tx.db, call.tenant, intake.file.content);
-  const auto expires_at = file.expires_at ? std::optional(base::millis(*file.expires_at)) : std::nullopt;
-  const auto key_id = null_if_empty(call.actor);
-  tx.db
-      .prepare(R"(
-      INSERT INTO files (id, tenant, key_id, purpose, name, blob, created_at, expires_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))"_sql)
-      .bind(file.id, call.tenant, key_id, file.purpose, file.name, blob, base::millis(file.created_at),
-            expires_at)
-      .run();
-  tx.quotas.add(tx.db, owner, {.stored_bytes = file.bytes});
+  insert_file(tx, owner, file, blob);
   return store_reply(tx, call, intake.reply(file));
 }
 
@@ -147,6 +138,20 @@ Sql listing(const FileListQuery& query) {
 
 base::Error no_such_file() {
   return base::error(base::Code::kNotFound, "There is no such file, or it has expired");
+}
+
+void insert_file(Tx& tx, const Owner& owner, const StoredFile& file, std::int64_t blob) {
+  std::optional<std::int64_t> expires_at;
+  if (file.expires_at) expires_at = base::millis(*file.expires_at);
+  const auto key_id = null_if_empty(owner.key_id);
+  tx.db
+      .prepare(R"(
+      INSERT INTO files (id, tenant, key_id, purpose, name, blob, created_at, expires_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))"_sql)
+      .bind(file.id, owner.tenant, key_id, file.purpose, file.name, blob, base::millis(file.created_at),
+            expires_at)
+      .run();
+  tx.quotas.add(tx.db, owner, {.stored_bytes = file.bytes});
 }
 
 void Files::add(NewFile file, IdempotentCall call, ReplyBuilder<StoredFile> reply, Callback<CallReply> done) {

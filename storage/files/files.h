@@ -7,6 +7,7 @@
 #include "storage/blobs/blobs.h"
 #include "storage/jobs/idempotent_call.h"
 #include "storage/store.h"
+#include "storage/tenants/quota_ledger.h"
 #include "storage/writer/writer.h"
 
 namespace millrace::storage {
@@ -56,6 +57,10 @@ class Files {
 };
 
 base::Error no_such_file();  // kNotFound
+
+// Inside storage: adds a file with this blob, whose reference it takes over. Its bytes count for `owner`; the
+// caller has checked the quotas.
+void insert_file(Tx& tx, const Owner& owner, const schemas::StoredFile& file, std::int64_t blob);
 
 // Inside storage: the blob of a file that has not expired (blobs.id), for a job that uses it.
 std::optional<std::int64_t> blob_of_file(Db& db, const std::string& tenant, const base::Uuid& id,
