@@ -69,6 +69,7 @@ struct Options {
   int failed_keys_per_minute = FailedAttempts::kPerMinute;  // of a client address; 429. 0: no limit
   // Requests of one tenant that run at once, of all its connections; 429.
   int requests_per_tenant = std::numeric_limits<int>::max();
+  int joins_per_tenant = 8;                      // uploads that are being completed; 503
   int streams_per_key = 64;                      // open event streams; 429
   int list_rows_max = storage::kListRowsMax;     // rows that a list scans before it yields
   std::chrono::milliseconds sync_wait{120'000};  // wait of a synchronous OCR request; 504
@@ -120,6 +121,7 @@ struct Context {
   BatchRunner* batches;             // null: this process does not run batches
   KeyedSemaphore& picture_permits;  // by tenant
   KeyedSemaphore& stream_permits;   // by key id
+  KeyedSemaphore& join_permits;     // of uploads that are being completed, by tenant
 };
 
 // Runs `task` on the pool. If that queue of the pool is full, sends 503 and returns false.

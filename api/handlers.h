@@ -92,6 +92,12 @@ void signed_file_content(Context&, CallPtr);
 std::span<const schemas::Field> stored_file_list_fields();
 std::span<const schemas::Field> stored_file_url_fields();
 
+// multipart_upload_handlers.cpp
+void begin_upload(Context&, CallPtr);
+void add_upload_part(Context&, CallPtr);
+void complete_upload(Context&, CallPtr);
+void cancel_upload(Context&, CallPtr);
+
 // file_handlers.cpp
 void put_file(Context&, CallPtr);
 void get_file(Context&, CallPtr);

@@ -47,7 +47,7 @@ struct Service::Impl {
   MinuteRate rate;
   TokenLimits tokens;
   UsageMeter usage;
-  KeyedSemaphore picture_permits, stream_permits, request_permits;
+  KeyedSemaphore picture_permits, stream_permits, join_permits, request_permits;
   Revocations revocations;
   ActiveResponders active_responders;
   LiveOverview live_overview;
@@ -82,6 +82,7 @@ struct Service::Impl {
         usage(with.store, with.clock),
         picture_permits(with.options.pictures_per_tenant),
         stream_permits(with.options.streams_per_key),
+        join_permits(with.options.joins_per_tenant),
         request_permits(with.options.requests_per_tenant),
         revocations(with.store, with.ssh_authority, with.clock),
         active_responders(with.loop),
@@ -116,7 +117,8 @@ struct Service::Impl {
                 .pictures = with.pictures,
                 .batches = &batches,
                 .picture_permits = picture_permits,
-                .stream_permits = stream_permits},
+                .stream_permits = stream_permits,
+                .join_permits = join_permits},
         router(routes()),
         guard(context, router,
               {.auth = auth,

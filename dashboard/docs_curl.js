@@ -18,6 +18,15 @@ function uploadCommand() {
   return `$(curl -s "${location.origin}/v1/files" ${kAuthorization} -F file=@invoice.pdf | jq -r .id)`;
 }
 
+function beginCommand() {
+  const body = `'{"purpose": "user_data", "filename": "invoice.pdf", "mime_type": "application/pdf", "bytes": '$(stat -c %s invoice.pdf)'}'`;
+  return `$(curl -s "${location.origin}/v1/uploads" ${kAuthorization} ${kJsonType} -d ${body} | jq -r .id)`;
+}
+
+function partCommand() {
+  return `$(curl -s "${location.origin}/v1/uploads/$UPLOAD/parts" ${kAuthorization} -F data=@invoice.pdf | jq -r .id)`;
+}
+
 // How a command obtains the ids of a path.
 const kSources = {
   job_id: ["JOB", () => queryCommand("/v1/jobs?limit=1", ".items[0].id")],
@@ -31,6 +40,7 @@ const kSources = {
   model: ["MODEL", () => queryCommand("/v1/models", ".data[0].id")],
   path: ["FILE", () => `$(curl -s -o put.json -T invoice.pdf "${location.origin}/v1/machines/$MACHINE/files/invoice.pdf" ${kAuthorization}; echo invoice.pdf)`],
   file_id: ["STORED", () => uploadCommand()],
+  upload_id: ["UPLOAD", () => beginCommand()],
   signed_id: ["SIGNED", () => queryCommand(`/v1/files/${uploadCommand()}/url`, '.url | split("/")[-1]')],
   image_id: ["IMAGE", () => createCommand("/v1/images/generations", { model: "mock/image", prompt: "A mill" }, '.data[0].url | split("/")[-1]')],
 };
@@ -46,6 +56,7 @@ const kFixedValues = { file: "app.js", kind: "ocr", page: "0" };
 // Bodies that replace the example of the document.
 const kBodies = {
   createSshSession: `-d "{\\"public_key\\": \\"$(cat ~/.ssh/id_ed25519.pub)\\"}"`,
+  completeUpload: `-d "{\\"part_ids\\": [\\"${partCommand()}\\"]}"`,
   changeMachine: `-d '{"autosleep":"15m"}'`,
 };
 const kPipedBodies = {
@@ -69,7 +80,7 @@ function bodyOptions(document_, operation) {
   if (kBodies[operation.operationId]) return [kJsonType, kBodies[operation.operationId]];
   const example = exampleOf(document_, content) ?? {};
   if (type !== "multipart/form-data") return [kJsonType, `-d ${quoted(JSON.stringify(example))}`];
-  return Object.entries(example).map(([name, value]) => `-F ${quoted(name === "file" ? `file=@${value}` : `${name}=${value}`)}`);
+  return Object.entries(example).map(([name, value]) => `-F ${quoted(name === "file" || name === "data" ? `${name}=@${value}` : `${name}=${value}`)}`);
 }
 
 function requiresIdempotencyKey(operation) {

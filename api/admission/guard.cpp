@@ -37,7 +37,7 @@ std::string_view content_type_of(const front::Head& head) { return head.header("
 // The form in which the client sends the body.
 enum class BodyForm : std::uint8_t { kWhole, kForm, kFile };
 BodyForm body_form(const front::Head& head, const Route& route) {
-  if (route.body == BodyKind::kForm || route.body == BodyKind::kFileForm) return BodyForm::kForm;
+  if (is_form(route.body)) return BodyForm::kForm;
   if (route.body == BodyKind::kFile) return BodyForm::kFile;
   if (route.body != BodyKind::kDocument || is_json_type(content_type_of(head))) return BodyForm::kWhole;
   return media_type(content_type_of(head)).starts_with("multipart/") ? BodyForm::kForm : BodyForm::kFile;
@@ -46,6 +46,7 @@ BodyForm body_form(const front::Head& head, const Route& route) {
 const FileRules& file_rules(const Route& route) {
   if (route.body == BodyKind::kFile) return kAnyFileRules;
   if (route.body == BodyKind::kFileForm) return kStoredFileRules;
+  if (route.body == BodyKind::kPartForm) return kUploadPartRules;
   return route.body == BodyKind::kDocument ? kDocumentRules : kRecordingRules;
 }
 
@@ -125,8 +126,7 @@ base::Error missing_key_error(const front::Head& head) {
 }  // namespace
 
 std::size_t body_memory_max(const Route& route) {
-  const bool is_streamed =
-      route.body == BodyKind::kForm || route.body == BodyKind::kFile || route.body == BodyKind::kFileForm;
+  const bool is_streamed = is_form(route.body) || route.body == BodyKind::kFile;
   return is_streamed ? std::min(route.body_max, file_rules(route).memory_max) : route.body_max;
 }
 

@@ -6,6 +6,7 @@
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 #include "platform/base/utf8.h"
+#include "schemas/files/multipart_upload.h"
 #include "schemas/files/stored_file.h"
 #include "schemas/machines/machine_file.h"
 #include "schemas/media/audio_format.h"
@@ -98,6 +99,13 @@ constinit const FileRules kStoredFileRules{.subject = "file",
                                            .empty = Code::kBadRequest,
                                            .too_large = Code::kTooLarge,
                                            .check_head = kAnyFileRules.check_head};
+constinit const FileRules kUploadPartRules{.subject = "part of an upload",
+                                           .head_bytes = 1,
+                                           .bytes_max = schemas::kUploadPartBytesMax,
+                                           .empty = Code::kBadRequest,
+                                           .too_large = Code::kTooLarge,
+                                           .check_head = kAnyFileRules.check_head,
+                                           .field = schemas::kUploadPartField};
 
 Upload::Upload(base::Pool& pool, storage::Blobs& blobs, const FileRules& rules,
                const std::optional<std::string>& boundary, std::int64_t expected_bytes)
@@ -211,7 +219,7 @@ void Upload::parse(std::string_view bytes) {
 base::Status Upload::feed(std::string_view bytes) {
   if (reader_) return reader_->feed(bytes);
   if (bytes.empty()) return {};
-  if (!has_file_) static_cast<void>(part_begins({std::string(kFormFile), std::nullopt, {}}));
+  if (!has_file_) static_cast<void>(part_begins({std::string(rules_.field), std::nullopt, {}}));
   return file_bytes(bytes);
 }
 
@@ -270,7 +278,7 @@ tl::expected<Form, schemas::Refusal> Upload::whole_form() {
 }
 
 base::Status Upload::part_begins(front::PartHead head) {
-  const bool is_file = head.name == kFormFile;
+  const bool is_file = head.name == rules_.field;
   kind_ = is_file ? PartKind::kFile : head.file_name ? PartKind::kUnknownFile : PartKind::kField;
   part_digests_.push_back({head.name, head.file_name.value_or(""), {}});
   hash_ = base::Sha256();
@@ -286,7 +294,7 @@ base::Status Upload::part_begins(front::PartHead head) {
     case PartKind::kFile:
       if (std::exchange(has_file_, true)) {
         problem_ = refusal_of_field(
-            kFormFile,
+            rules_.field,
             "The form has more than one file: send one " + std::string(rules_.subject) + " per request",
             "too_many_files");
         return problem_->error;
@@ -346,10 +354,14 @@ base::Status Upload::file_bytes(std::string_view bytes) {
   }
   const auto after = writer_->bytes() + static_cast<std::int64_t>(bytes.size());
   if (after > rules_.bytes_max)
-    return about_file(rules_.too_large, "The " + std::string(rules_.subject) + " is larger than " +
-                                            base::format_bytes(rules_.bytes_max) +
-                                            ", the largest allowed size");
+    return about_field(rules_.too_large, "The " + std::string(rules_.subject) + " is larger than " +
+                                             base::format_bytes(rules_.bytes_max) +
+                                             ", the largest allowed size");
   return writer_->append(bytes);
+}
+
+base::Error Upload::about_field(Code code, std::string message) const {
+  return base::error(code, std::move(message), std::string(rules_.field));
 }
 
 // Checks the format by the first bytes of the file, then writes them.
@@ -371,7 +383,7 @@ base::Status Upload::part_ends() {
     part_digests_.back().content_sha256 = base::hex(hash_.finish());
     return {};
   }
-  if (head_.empty()) return about_file(rules_.empty, "The " + std::string(rules_.subject) + " is empty");
+  if (head_.empty()) return about_field(rules_.empty, "The " + std::string(rules_.subject) + " is empty");
   return writer_ ? base::Status() : open_file();
 }
 

@@ -51,12 +51,14 @@ struct FileRules {
   std::size_t large_field_max = 0;
   std::size_t fields_max = kFormFieldsMax;    // bytes of the values of all fields together
   std::size_t memory_max = kUploadMemoryMax;  // upper bound for the memory of one upload
+  std::string_view field = kFormFile;         // of the form, which has the file
 };
 extern const FileRules kRecordingRules;   // kAudioEmpty, kAudioTooLarge, kAudioUnsupported
 extern const FileRules kDocumentRules;    // kDocumentEmpty, kDocumentTooLarge, kDocumentUnsupported
 extern const FileRules kAnyFileRules;     // for a machine: kTooLarge
 extern const FileRules kChatFileRules;    // of /v1/files in a chat: kTooLarge
 extern const FileRules kStoredFileRules;  // for /v1/files: kBadRequest (empty), kTooLarge
+extern const FileRules kUploadPartRules;  // for a part of /v1/uploads: the same
 
 // A completely received form. If the body is the file itself, there are no fields.
 struct Form {
@@ -123,6 +125,7 @@ class Upload final : public front::BodySink,
   std::size_t field_max(std::string_view name) const;
   base::Status file_bytes(std::string_view bytes);
   base::Status open_file();
+  base::Error about_field(base::Code code, std::string message) const;
 
   // The digest of one part, for the fingerprint.
   struct PartDigest {

@@ -104,7 +104,7 @@ std::string description(const Route& route) {
 json request_content(const Route& route) {
   constexpr const char* kForm = "multipart/form-data";
   const json schema = {{"schema", openapi_ref("schemas", route.operation.body)}};
-  if (route.body == BodyKind::kForm || route.body == BodyKind::kFileForm) return {{kForm, schema}};
+  if (is_form(route.body)) return {{kForm, schema}};
   if (route.body == BodyKind::kFile) return {{"application/octet-stream", json::object()}};
   json out = {{"application/json", schema}};
   if (route.body != BodyKind::kDocument) return out;

@@ -41,7 +41,13 @@ enum class BodyKind : std::uint8_t {
   kDocument,  // JSON, a form with a document, or the document itself; all but JSON is received by an Upload
   kFile,      // the bytes of a file, of any type; received by an Upload
   kFileForm,  // multipart/form-data with a file of any type; received by an Upload
+  kPartForm,  // the same with a part of a file
 };
+
+// True if the body is always a form.
+constexpr bool is_form(BodyKind body) {
+  return body == BodyKind::kForm || body == BodyKind::kFileForm || body == BodyKind::kPartForm;
+}
 
 // How the responses of a route refer to a job; determines their headers.
 enum class JobReplies : std::uint8_t {
@@ -183,7 +189,7 @@ std::span<const Route> admin_routes();
 // audio_routes.cpp: transcriptions and translations.
 std::span<const Route> audio_routes();
 
-// file_routes.cpp: all routes below /v1/files.
+// file_routes.cpp: all routes below /v1/files and /v1/uploads.
 std::span<const Route> file_routes();
 
 // batch_routes.cpp: all routes below /v1/batches and /v1/batch.

@@ -78,8 +78,10 @@ def owned(gateway, public_key):
     stored = client.post("/v1/files", body, headers={"Content-Type": content_type}).json()["id"]
     requests = [{"custom_id": "a", "body": {"model": "none", "messages": "owned"}}]
     batch = client.post("/v1/batch/jobs", {"requests": requests, "endpoint": "/v1/chat/completions"}).json()["id"]
+    begun = client.post("/v1/uploads", {"purpose": "batch", "filename": "owned.txt", "bytes": 5, "mime_type": "text/plain"}).json()
     yield {
         "file_id": [stored],
+        "upload_id": [begun["id"]],
         "batch_id": [batch],
         "signed_id": [stored.removeprefix("file-")],
         "job_id": jobs,

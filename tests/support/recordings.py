@@ -61,14 +61,14 @@ def as_mp3(sound):
     return subprocess.run(command, input=sound, capture_output=True, timeout=120, check=True).stdout
 
 
-def form(file, name="speech.wav", **fields):
+def form(file, name="speech.wav", field_of_file="file", **fields):
     """The multipart body of a request, and its Content-Type."""
     boundary = secrets.token_hex(12)
     parts = []
     for field, value in fields.items():
         for each in value if isinstance(value, list) else [value]:
             parts.append(f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{each}\r\n'.encode())
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{field_of_file}"; filename="{name}"\r\n\r\n'
     return b"".join([*parts, head.encode(), file, f"\r\n--{boundary}--\r\n".encode()]), f"multipart/form-data; boundary={boundary}"
 
 

@@ -11,7 +11,7 @@ import recordings
 # The end of each operation's description (docs/design/http-contract.md §0).
 ACCESS = re.compile(r"(Open: needs no key\.|Any valid key\.|Scopes?:? `([a-z:]+)`.*)$")
 # The first segments below /v1 of the routes that clients of other vendors call.
-VENDOR_ROUTES = {"chat", "models", "ocr", "audio", "embeddings", "files", "images", "batches", "batch"}
+VENDOR_ROUTES = {"chat", "models", "ocr", "audio", "embeddings", "files", "uploads", "images", "batches", "batch"}
 KIND_SCOPES = {"ocr": "ocr", "chat": "chat", "stt": "audio", "exec": "exec:read"}
 
 
@@ -24,7 +24,7 @@ class Operation:
     parameters: tuple  # of the path
     query: tuple
     body: object  # an example; None: the operation takes no body
-    form: bool
+    form: str  # the field of the file; "": the operation takes no form
     takes_key: bool  # the Idempotency-Key is stored
 
     @property
@@ -53,13 +53,13 @@ class Operation:
 
     @property
     def takes_body(self):
-        return self.body is not None or self.form
+        return self.body is not None or bool(self.form)
 
     def call(self, client, path=None, headers=None, body=None):
         headers = {**({"Idempotency-Key": "walk"} if self.takes_key else {}), **(headers or {})}
         sent = self.body if body is None else body
         if self.form:
-            sent, headers["Content-Type"] = recordings.form(b"RIFF", model="millrace/sphinx-en")
+            sent, headers["Content-Type"] = recordings.form(b"RIFF", field_of_file=self.form, model="millrace/sphinx-en")
         return client.request(self.method, path or self.path, sent, headers)
 
 
@@ -82,7 +82,11 @@ def _operation(method, path, described, schemas):
         (example, *_) = named["examples"]
     elif method in ("POST", "PUT", "PATCH"):
         example = {}
+    form = ""
+    if media == "multipart/form-data":
+        properties = schemas[schema["schema"]["$ref"].rsplit("/", 1)[1]]["properties"]
+        (form,) = [name for name, each in properties.items() if each.get("format") == "binary"]
     return Operation(method, path, scope, "kind:" in access[1] or "job's kind" in access[1],
                      tuple(each["name"] for each in parameters if each["in"] == "path"),
-                     tuple(each["name"] for each in parameters if each["in"] == "query"), example, media == "multipart/form-data",
+                     tuple(each["name"] for each in parameters if each["in"] == "query"), example, form,
                      any("IdempotencyKey" in each.get("$ref", "") for each in described.get("parameters", [])))

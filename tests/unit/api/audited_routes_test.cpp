@@ -22,6 +22,10 @@ const std::map<std::string, std::string> kNotAudited{
     {"POST /v1/audio/translations", "a job, with a history of its own"},
     {"POST /v1/ocr", "a job, with a history of its own"},
     {"POST /v1/files", "the work of a tenant; its deletion is audited"},
+    {"POST /v1/uploads", "the work of a tenant; it makes no file yet"},
+    {"POST /v1/uploads/{upload_id}/parts", "the work of a tenant"},
+    {"POST /v1/uploads/{upload_id}/complete", "as POST /v1/files"},
+    {"POST /v1/uploads/{upload_id}/cancel", "the work of a tenant; there is no file yet"},
     {"POST /v1/jobs/{job_id}/cancel", "in the job's history; of an execution, audited"},
     {"POST /v1/jobs/{job_id}/retry", "a job, with a history of its own"},
 };

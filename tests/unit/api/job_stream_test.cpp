@@ -34,7 +34,7 @@ class JobStreams : public Served {
   LiveOverview live_overview;
   Auth auth{*store, pepper_text, 0};
   LiveCalls live_calls{auth};
-  KeyedSemaphore picture_permits{1}, stream_permits{1};
+  KeyedSemaphore picture_permits{1}, stream_permits{1}, join_permits{1};
   HttpMetrics http_metrics{metrics, {}};
   Context context{.store = *store,
                   .submit = *submit,
@@ -66,7 +66,8 @@ class JobStreams : public Served {
                   .feed = &feed,
                   .pictures = pictures,
                   .picture_permits = picture_permits,
-                  .stream_permits = stream_permits};
+                  .stream_permits = stream_permits,
+                  .join_permits = join_permits};
 };
 
 class Throwing final : public JobStream {
