@@ -288,8 +288,10 @@ Client::Response Client::upload_and_wait(const std::string& path, std::string by
   return send(std::move(request));
 }
 
-Client::Response Client::upload_form(const std::string& path, int body, const std::string& content_type) {
-  net::HttpRequest request = prepare("POST", path, {{"Content-Type", content_type}});
+Client::Response Client::upload_form(const std::string& path, int body, const std::string& content_type,
+                                     Headers headers) {
+  headers.emplace_back("Content-Type", content_type);
+  net::HttpRequest request = prepare("POST", path, std::move(headers));
   request.body_file = body;
   request.body_file_bytes = ::lseek(body, 0, SEEK_END);
   request.total_timeout = std::chrono::milliseconds(0);

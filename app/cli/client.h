@@ -89,7 +89,8 @@ class Client {
   // Sends a file with PUT and waits for the machine that copies it, as long.
   Response upload_and_wait(const std::string& path, std::string bytes);
   // Sends the whole open file `body` with POST, as a form of this content type.
-  Response upload_form(const std::string& path, int body, const std::string& content_type);
+  Response upload_form(const std::string& path, int body, const std::string& content_type,
+                       Headers headers = {});
   // As download, for a POST that waits for a model before the first byte.
   Response request_bytes(const std::string& path, std::string body, OnBytes take);
   // The error for a server that is not a gateway; `why` completes the sentence "it answers, but ...".

@@ -253,7 +253,9 @@ void add_files(CLI::App& app, int& exit_code) {
 
   CLI::App* put = files->add_subcommand("put", "Uploads files and prints the id of each");
   auto uploads = std::make_shared<cli::FilesPutRequest>();
-  put->add_option("paths", uploads->paths, "Files of at most 512 MiB; - for standard input")->required();
+  put->add_option("paths", uploads->paths,
+                  "Files of at most 512 MiB; - for standard input. Those above 64 MiB go in parts")
+      ->required();
   put->add_option("--purpose", uploads->purpose,
                   "What they are for: batch, ocr, user_data, … (default: user_data)");
   put->add_option("--expire-hours", uploads->expire_hours,

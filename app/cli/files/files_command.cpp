@@ -2,21 +2,21 @@
 
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <memory>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cut_off.h"
+#include "app/cli/files/upload_in_parts.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/json_cells.h"
 #include "app/cli/partial_file.h"
 #include "platform/base/bytes.h"
 #include "platform/base/clock.h"
-#include "platform/base/fd.h"
+#include "schemas/files/multipart_upload.h"
 #include "schemas/form_body.h"
 
 namespace millrace::cli {
@@ -49,46 +49,42 @@ std::string file_row(const json& file) {
       or_dash(text_at(file, "filename")));
 }
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
-};
-using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
-
-// A form with the whole content of `path`, in a file that has no name.
-base::Result<TemporaryFile> form_of_file(const std::string& path, std::string head, std::string_view tail) {
-  TemporaryFile form(std::tmpfile());
-  std::ifstream content(path == kStandard ? "/dev/stdin" : path, std::ios::binary);
-  if (!content) return base::error(base::Code::kNotFound, path + ": " + std::strerror(errno));
-  const auto add = [&](std::string_view bytes) {
-    return std::fwrite(bytes.data(), 1, bytes.size(), form.get()) == bytes.size();
-  };
-  bool is_good = form != nullptr && add(head);
-  std::string piece(std::size_t{1} << 20, '\0');
-  while (is_good && content) {
-    content.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    is_good = add(std::string_view(piece).substr(0, static_cast<std::size_t>(content.gcount())));
-  }
-  if (content.bad()) return base::error(base::Code::kNotFound, path + " cannot be read");
-  if (!is_good || !add(tail) || std::fflush(form.get()) != 0)
-    return base::error(base::Code::kInternal,
-                       "no space for a copy of " + path + " in the folder of temporary files");
-  return form;
+std::string uploaded_name(const std::string& path) {
+  return path == kStandard ? "stdin" : path.substr(path.rfind('/') + 1);
 }
 
-int put_one(Client& client, const FilesPutRequest& request, const std::string& path) {
-  std::string head;
-  schemas::FormBody body(head);
+// Prints the id of a new file, or with --json the file.
+int print_uploaded(const ClientOptions& options, const std::string& path, const json& file) {
+  return print_made((options.json ? file.dump() : text_at(file, "id")) + '\n',
+                    path + " is stored as " + text_at(file, "id"));
+}
+
+int put_small(Client& client, const FilesPutRequest& request, const std::string& path,
+              const UploadSource& source) {
+  std::string text;
+  schemas::FormBody body(text);
   if (!request.purpose.empty()) body.field("purpose", request.purpose);
   if (request.expire_hours) body.field("expiry", std::to_string(*request.expire_hours));
-  body.file("file", path == kStandard ? "stdin" : path.substr(path.rfind('/') + 1));
-  const std::size_t head_bytes = head.size();
+  body.file("file", uploaded_name(path));
+  const std::size_t head_bytes = text.size();
   body.end();
-  const auto form = form_of_file(path, head.substr(0, head_bytes), std::string_view(head).substr(head_bytes));
+  const auto form =
+      source.form(0, source.bytes(), text.substr(0, head_bytes), std::string_view(text).substr(head_bytes));
   if (!form) return fail(form.error().message);
   const auto answer = client.upload_form("/v1/files", fileno(form->get()), body.content_type());
   if (!answer.ok) return fail(answer.error);
-  return print_made((client.options().json ? answer.json->dump() : text_at(*answer.json, "id")) + '\n',
-                    path + " is stored as " + text_at(*answer.json, "id"));
+  return print_uploaded(client.options(), path, *answer.json);
+}
+
+int put_large(const ClientOptions& options, const FilesPutRequest& request, const std::string& path,
+              const UploadSource& source) {
+  Interrupt interrupt;  // so that Ctrl-C cancels the upload
+  Client client(options, &interrupt);
+  const LargeFile file{
+      .name = uploaded_name(path), .purpose = request.purpose, .expire_hours = request.expire_hours};
+  const auto answer = upload_in_parts(client, interrupt, source, file);
+  if (!answer.ok) return fail(answer.error);
+  return print_uploaded(client.options(), path, answer.json->value("file", json::object()));
 }
 
 // Calls `act` for each name; returns the first failure.
@@ -134,9 +130,18 @@ int files_ls(const std::string& purpose, ClientOptions options) {
   }
 }
 
-int files_put(const FilesPutRequest& request, ClientOptions options) {
-  Client client(std::move(options));
-  return each_file(request.paths, [&](const std::string& path) { return put_one(client, request, path); });
+int files_put(const FilesPutRequest& request, const ClientOptions& options) {
+  std::optional<Client> small;
+  return each_file(request.paths, [&](const std::string& path) {
+    const auto source = UploadSource::open(path);
+    if (!source) return fail(source.error().message);
+    if (source->bytes() > schemas::kUploadPartBytesMax) {
+      small.reset();  // an Interrupt begins before other threads
+      return put_large(options, request, path, *source);
+    }
+    if (!small) small.emplace(options);
+    return put_small(*small, request, path, *source);
+  });
 }
 
 int files_get(const FilesGetRequest& request, ClientOptions options) {

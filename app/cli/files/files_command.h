@@ -21,8 +21,9 @@ struct FilesGetRequest {
 
 // Prints all files, newest first, as a table, or with --json one object per line. `purpose`: empty: all.
 int files_ls(const std::string& purpose, ClientOptions options);
-// Uploads files and prints the id of each, or with --json its description.
-int files_put(const FilesPutRequest& request, ClientOptions options);
+// Uploads files and prints the id of each, or with --json its description. Files above
+// schemas::kUploadPartBytesMax go in parts, with progress on stderr.
+int files_put(const FilesPutRequest& request, const ClientOptions& options);
 // Downloads a file. It is written under a temporary name until it is complete.
 int files_get(const FilesGetRequest& request, ClientOptions options);
 int files_rm(const std::vector<std::string>& files, ClientOptions options);
