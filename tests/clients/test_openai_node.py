@@ -294,3 +294,21 @@ def test_a_stream_that_fails_throws_the_clients_error(tmp_path):
             gateway.close()
     assert out["seen"].startswith("one") and out["failure"][0] is True
     assert out["failure"][1] == "upstream_error" and "out of breath" in out["failure"][2]
+
+
+UPLOADS = """
+const content = 'line\\n'.repeat(1000);
+const begun = await client.uploads.create({ purpose: 'batch', filename: 'a.jsonl', bytes: content.length, mime_type: 'application/jsonl' });
+const parts = [];
+for (const piece of [content.slice(0, 3000), content.slice(3000)])
+  parts.push((await client.uploads.parts.create(begun.id, { data: new File([piece], 'part') })).id);
+const done = await client.uploads.complete(begun.id, { part_ids: parts });
+const other = await client.uploads.create({ purpose: 'batch', filename: 'b', bytes: 1, mime_type: 'text/plain' });
+const cancelled = await client.uploads.cancel(other.id);
+const stored = await (await client.files.content(done.file.id)).text();
+emit({ states: [begun.status, done.status, cancelled.status], name: done.file.filename, same: stored === content });
+"""
+
+
+def test_uploads_in_parts(mock):
+    assert run(mock, UPLOADS) == {"states": ["pending", "completed", "cancelled"], "name": "a.jsonl", "same": True}

@@ -467,3 +467,31 @@ def test_batches(mock):
     assert out["first"] == "validating" and out["status"] == "completed" and out["counts"] == [20, 19, 1] and out["listed"] is True
     assert out["text"] == "word 3" and out["tokens"] and out["failed"] == [["line-0", 404]] and out["metadata"] == {"run": "a"} and out["times"]
     assert out["bad"] == ["failed", "missing_required_parameter", 1] and out["refused"] == 409
+
+
+UPLOADS = """
+import hashlib, io
+content = b"0123456789" * 1000
+begun = client.uploads.create(purpose="batch", filename="requests.jsonl", bytes=len(content), mime_type="application/jsonl",
+                              expires_after={"anchor": "created_at", "seconds": 7200})
+parts = [client.uploads.parts.create(upload_id=begun.id, data=content[at:at + 4000]) for at in (0, 4000, 8000)]
+done = client.uploads.complete(upload_id=begun.id, part_ids=[part.id for part in parts], md5=hashlib.md5(content).hexdigest())
+chunked = client.uploads.upload_file_chunked(file=content, filename="chunked.bin", bytes=len(content), mime_type="text/plain",
+                                             purpose="user_data", part_size=3000)
+cancelled = client.uploads.cancel(client.uploads.create(purpose="batch", filename="a", bytes=1, mime_type="text/plain").id)
+try:
+    client.uploads.complete(upload_id=begun.id, part_ids=[parts[0].id])
+    again = None
+except openai.ConflictError as error:
+    again = error.status_code
+emit(states=[begun.status, done.status, chunked.status, cancelled.status], life=begun.expires_at - begun.created_at, again=again,
+     objects=[begun.object, parts[0].object], of=parts[0].upload_id == begun.id, nothing=begun.file is None, name=done.file.filename,
+     kept=done.file.expires_at - done.file.created_at, same=[client.files.content(each.file.id).content == content for each in (done, chunked)])
+"""
+
+
+def test_uploads_in_parts(mock):
+    out = run(mock, UPLOADS)
+    assert out["states"] == ["pending", "completed", "completed", "cancelled"] and out["life"] == 3600 and out["again"] == 409
+    assert out["objects"] == ["upload", "upload.part"] and out["of"] and out["nothing"] and out["name"] == "requests.jsonl"
+    assert out["kept"] == 7200 and out["same"] == [True, True]
