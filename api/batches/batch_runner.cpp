@@ -11,9 +11,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kClaimEvery{1'000};
-constexpr milliseconds kStepEvery{100};  // while jobs run
+constexpr milliseconds kStepEvery{100}, kStepEveryMax{1'000};  // while jobs run
 constexpr milliseconds kAfterFault{1'000};
-constexpr int kDrivenMax = 64;  // batches of one process; others wait for another process, or for their end
+constexpr int kDrivenMax =
+    1'000;  // batches of one process; others wait for another process, or for their end
 
 }  // namespace
 
@@ -55,29 +56,44 @@ void BatchRunner::stop() {
 
 void BatchRunner::run() {
   for (;;) {
-    bool goes_on = false;
     claim();
-    for (auto& [id, each] : runs_) {
-      const auto more = step(each);
-      goes_on = goes_on || (more && *more);
-      if (more) continue;
-      const bool is_lost =
-          more.error().code == base::Code::kInvalidState || more.error().code == base::Code::kNotFound;
-      if (!is_lost)
-        base::log_warn("batch_step_failed",
-                       {{"batch", schemas::batch_id(id)}, {"error", more.error().message}});
-      each.validation = nullptr;  // it begins again
-      each.input.reset();
-      each.paused_until = Clock::now() + kAfterFault;
-      if (is_lost) claim_at_ = {};
-    }
+    step_all();
+    auto next = Clock::now() + kClaimEvery;
+    for (const auto& [id, each] : runs_) next = std::min(next, each.due);
     std::unique_lock lock(arrivals_->mutex);
-    const auto is_due = [this] {
+    arrivals_->changed.wait_until(lock, next, [this] {
       return arrivals_->is_stopped || arrivals_->is_woken || !arrivals_->replies.empty();
-    };
-    if (!goes_on) arrivals_->changed.wait_for(lock, runs_.empty() ? kClaimEvery : kStepEvery, is_due);
+    });
     if (arrivals_->is_stopped) return;
     if (std::exchange(arrivals_->is_woken, false)) claim_at_ = {};
+    for (const Arrival& each : arrivals_->replies) {
+      if (const auto run = runs_.find(each.batch); run != runs_.end()) run->second.due = {};
+    }
+  }
+}
+
+// A batch in which nothing happens is looked at less and less often.
+void BatchRunner::step_all() {
+  for (auto& [id, each] : runs_) {
+    const auto now = Clock::now();
+    if (now < each.due) continue;
+    const auto more = step(each);
+    const bool goes_on = more && *more;
+    each.wait = goes_on ? milliseconds(0) : std::clamp(each.wait * 2, kStepEvery, kStepEveryMax);
+    if (more) {
+      each.due = now + each.wait;
+      continue;
+    }
+    each.validation = nullptr;  // it begins again
+    each.input.reset();
+    each.due = each.paused_until = now + kAfterFault;
+    const auto code = more.error().code;
+    if (code == base::Code::kInvalidState || code == base::Code::kNotFound) {
+      claim_at_ = {};  // another process drives it
+    } else {
+      base::log_warn("batch_step_failed",
+                     {{"batch", schemas::batch_id(id)}, {"error", more.error().message}});
+    }
   }
 }
 

@@ -80,12 +80,15 @@ class BatchRunner {
     bool has_jobs = false;  // its lines become jobs
     bool has_no_pending = false;
     bool has_cancelled_jobs = false;
-    Clock::time_point paused_until{};
+    Clock::time_point paused_until{};  // nothing is sent before
+    Clock::time_point due{};           // the next step, if no reply comes before
+    std::chrono::milliseconds wait{0};
     std::vector<LineEnd> ends;  // to be written
   };
 
   void run();
   void claim();
+  void step_all();
   // One step of a batch; true: there is more to do at once.
   base::Result<bool> step(Run& run);
   base::Result<bool> validate(Run& run, const Driven& driven);
@@ -99,7 +102,7 @@ class BatchRunner {
   base::Result<std::vector<Line>> next_lines(Run& run, int most);
   base::Status send(Run& run, const Driven& driven, const PrincipalPtr& principal, const Line& line);
   base::Result<bool> take_replies(Run& run);
-  base::Status take_reply(Run& run, Arrival arrival);
+  base::Status take_reply(Run& run, const Arrival& arrival);
   bool is_passing(Run& run, const Arrival& arrival) const;
   base::Result<bool> collect_jobs(Run& run, const Driven& driven);
   // `may_succeed`: false for a job that did not.

@@ -27,13 +27,14 @@ base::Result<bool> BatchRunner::wind_up(Run& run, const Driven& driven) {
   }
   const auto replied = take_replies(run);
   if (!replied) return replied.error();
+  if (run.in_flight > 0) return *replied;
   if (!run.has_cancelled_jobs) {
     if (const base::Status done = cancel_jobs(run, driven); !done) return done.error();
     run.has_cancelled_jobs = true;
   }
   const auto collected = collect_jobs(run, driven);
   if (!collected) return collected.error();
-  if (run.in_flight > 0 || *collected) return *collected;
+  if (*collected) return true;
   const auto open = batches_.submitted_count(run.id, 1);
   if (!open) return open.error();
   if (*open > 0) return false;

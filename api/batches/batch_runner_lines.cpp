@@ -170,10 +170,14 @@ base::Result<bool> BatchRunner::take_replies(Run& run) {
     }
     arrivals_->replies = std::move(others);
   }
-  for (Arrival& each : arrived) {
-    if (each.generation != run.generation) continue;
+  for (auto each = arrived.begin(); each != arrived.end(); ++each) {
+    if (each->generation != run.generation) continue;
+    if (const base::Status taken = take_reply(run, *each); !taken) {
+      const std::lock_guard lock(arrivals_->mutex);  // they are taken again
+      std::move(each, arrived.end(), std::back_inserter(arrivals_->replies));
+      return taken.error();
+    }
     --run.in_flight;
-    if (const base::Status taken = take_reply(run, std::move(each)); !taken) return taken.error();
   }
   if (const base::Status written = write_ends(run); !written) return written.error();
   return !arrived.empty();
@@ -188,7 +192,7 @@ bool BatchRunner::is_passing(Run& run, const Arrival& arrival) const {
   return may_pass && ++run.attempts[arrival.line.number] < kAttemptsMax;
 }
 
-base::Status BatchRunner::take_reply(Run& run, Arrival arrival) {
+base::Status BatchRunner::take_reply(Run& run, const Arrival& arrival) {
   if (arrival.reply.job) {
     run.has_jobs = true;
     return {};
@@ -211,7 +215,7 @@ base::Status BatchRunner::take_reply(Run& run, Arrival arrival) {
   }
   if (!is_passing(run, arrival)) return end_line(run, arrival.line, true, reply, arrival.reply.request_id);
   run.paused_until = Clock::now() + pause_of(reply);
-  run.again.push_back(std::move(arrival.line));
+  run.again.push_back(arrival.line);
   return {};
 }
 

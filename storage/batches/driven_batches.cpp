@@ -133,7 +133,7 @@ base::Result<std::vector<base::Uuid>> DrivenBatches::claim(int most) {
           auto s = tx.db.prepare(R"(
           SELECT id FROM batches
           WHERE status < 4 AND (driver IS NULL OR driver = ?1 OR driven_until < ?2)
-          ORDER BY status, id LIMIT ?3)"_sql);
+          ORDER BY CASE WHEN driver = ?1 THEN 0 ELSE 1 END, id LIMIT ?3)"_sql);
           s.bind(driver, now, most);
           while (s.step()) ids.push_back(s.uuid(0));
         }

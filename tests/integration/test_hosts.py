@@ -7,6 +7,7 @@ import uuid
 
 import openai_replies
 import pytest
+from batches import chat, end, lines_of, output, start
 from commands import cli
 from millrace import BUILD, Client, Gateway, Kafka, Worker, admin_key, eventually, time_of
 from postgres import Postgres
@@ -255,3 +256,16 @@ def test_doctor_lists_the_hosts_and_finds_wrong_secrets(hosts):
     (wrong / "pepper").write_text("0" * 64 + "\n")
     output = subprocess.run([*command, *hosts.flags("alpha", "wrong")], capture_output=True, text=True, timeout=120, check=False).stdout
     assert "wrong/pepper is not the file that this store has been used with" in output, output
+
+
+def test_another_host_goes_on_with_the_batch_of_one_that_was_killed(hosts):
+    alpha = hosts.start("alpha", "--mock")
+    beta = hosts.start("beta", "--mock")
+    content = lines_of([chat(f"word {i}") for i in range(2000)])
+    batch = start(alpha.client, content)
+    eventually(lambda: beta.client.get(f"/v1/batches/{batch['id']}").json()["request_counts"]["completed"] > 0, what="it has begun")
+    alpha.kill()
+    done = end(beta.client, batch, 120)
+    assert done["status"] == "completed" and done["request_counts"] == {"total": 2000, "completed": 2000, "failed": 0}
+    replies = output(beta.client, done)
+    assert all(replies[f"line-{i}"]["response"]["body"]["choices"][0]["message"]["content"] == f"word {i}" for i in range(2000))
