@@ -38,6 +38,10 @@ const kAdvice = {
     "The command was not found, is not executable, or its working directory (cwd) does not exist.",
   machine_wake_failed: "The machine did not wake in time. See Machines for its last error.",
   machine_not_routable: "The machine was destroyed, or its driver cannot reach it.",
+  batch_cancelled: "The batch was cancelled before this line was sent. Retry the failed lines to send it.",
+  batch_expired: "The completion window ended before this line was sent. Retry the failed lines, or use a longer window.",
+  job_deleted: "The job of this line was deleted before its reply was collected. Retry the failed lines.",
+  reply_incomplete: "The reply was cut off, or it is larger than results.reply_max.",
   page_timeout: "This page took too long. The other pages are not affected.",
 };
 

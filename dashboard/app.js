@@ -4,6 +4,8 @@ import { button, fill, h, icon, setText } from "./dom.js";
 import { field } from "./components.js";
 import { registerShortcuts, showKeyboardHelp } from "./keyboard.js";
 import { showError } from "./toast.js";
+import * as batch from "./batch.js";
+import * as batches from "./batches.js";
 import * as deadLetters from "./dead_letters.js";
 import * as upload from "./upload.js";
 import * as job from "./job.js";
@@ -22,6 +24,7 @@ import * as workers from "./workers.js";
 const kScreens = [
   { name: "overview", screen: overview, admin: true },
   { name: "jobs", screen: jobs, detail: job },
+  { name: "batches", screen: batches, detail: batch },
   { name: "drop", screen: upload, iconName: "download" },
   { name: "playground", screen: playground },
   { name: "machines", screen: machines, detail: machine },

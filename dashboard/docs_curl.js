@@ -27,7 +27,15 @@ function partCommand() {
   return `$(curl -s "${location.origin}/v1/uploads/$UPLOAD/parts" ${kAuthorization} -F data=@invoice.pdf | jq -r .id)`;
 }
 
-// How a command obtains the ids of a path.
+const kBatchMessages = [{ role: "user", content: "Hello" }];
+const kInlineBatch = { endpoint: "/v1/chat/completions", model: "mock/chat", requests: [{ custom_id: "one", body: { messages: kBatchMessages } }] };
+
+function uploadLineCommand() {
+  const line = { custom_id: "one", method: "POST", url: kInlineBatch.endpoint, body: { model: kInlineBatch.model, messages: kBatchMessages } };
+  return `$(echo '${JSON.stringify(line)}' | curl -s "${location.origin}/v1/files" ${kAuthorization} -F purpose=batch -F 'file=@-;filename=requests.jsonl' | jq -r .id)`;
+}
+
+// How a command obtains the ids of a path or of a body.
 const kSources = {
   job_id: ["JOB", () => queryCommand("/v1/jobs?limit=1", ".items[0].id")],
   machine_id: ["MACHINE", () => queryCommand("/v1/machines", '.items[] | select(.name == "local").machine_id')],
@@ -42,6 +50,8 @@ const kSources = {
   file_id: ["STORED", () => uploadCommand()],
   upload_id: ["UPLOAD", () => beginCommand()],
   signed_id: ["SIGNED", () => queryCommand(`/v1/files/${uploadCommand()}/url`, '.url | split("/")[-1]')],
+  batch_id: ["BATCH", () => createCommand("/v1/batch/jobs", kInlineBatch, ".id")],
+  input_file_id: ["INPUT", () => uploadLineCommand()],
   image_id: ["IMAGE", () => createCommand("/v1/images/generations", { model: "mock/image", prompt: "A mill" }, '.data[0].url | split("/")[-1]')],
 };
 
@@ -53,8 +63,11 @@ const kSourceOverrides = {
 };
 const kFixedValues = { file: "app.js", kind: "ocr", page: "0" };
 
-// Bodies that replace the example of the document.
+// Bodies that replace the example of the document, and the ids that they contain.
+const kBodyIds = { createBatch: ["input_file_id"] };
 const kBodies = {
+  createBatch: `-d '{"input_file_id": "'$INPUT'", "endpoint": "${kInlineBatch.endpoint}", "completion_window": "24h"}'`,
+  createBatchJob: `-d '${JSON.stringify(kInlineBatch)}'`,
   createSshSession: `-d "{\\"public_key\\": \\"$(cat ~/.ssh/id_ed25519.pub)\\"}"`,
   completeUpload: `-d "{\\"part_ids\\": [\\"${partCommand()}\\"]}"`,
   changeMachine: `-d '{"autosleep":"15m"}'`,
@@ -88,7 +101,7 @@ function requiresIdempotencyKey(operation) {
 }
 
 export function commandOf(document_, path, method, operation) {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+  const names = [...[...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]), ...(kBodyIds[operation.operationId] ?? [])];
   const resolvedPath = path.replace(/\{(\w+)\}/g, (_, name) => (kSources[name] ? `$${kSources[name][0]}` : kFixedValues[name]));
   const defaultMethod = operation.requestBody ? "POST" : "GET";
   const methodOption = method.toUpperCase() === defaultMethod ? "" : `-X ${method.toUpperCase()} `;

@@ -67,6 +67,7 @@ export function setText(element, text) {
 const kIcons = {
   overview: "M4 19h16M6 16v-5M11 16V6M16 16v-8",
   jobs: "M5 6h14M5 12h14M5 18h9",
+  batches: "M4 5h10M4 10h10M4 15h6M13 16l3 3 5-6",
   download: "M12 4v10m0 0 4-4m-4 4-4-4M5 19h14",
   playground: "M5 5h14v10H10l-5 4z",
   machines: "M4 6h16v10H4zM9 20h6M12 16v4",

@@ -8,6 +8,7 @@ from sandboxed import reachable_folder
 EMPTY_STATES = {
     "overview": "millrace ocr",
     "jobs": "millrace ocr",
+    "batches": "requests.jsonl",
     "drop": "base64 -w0",
     "playground": "OPENAI_API_KEY",
     "dead": "/v1/ocr",

@@ -9,8 +9,8 @@ from documents import data_uri, tiny_pdf
 from millrace import BUILD
 from sandboxed import ended, skip_without_commands, started
 
-# These calls are not possible for the last job, because it has succeeded.
-ELSE = {"retryJob": {409}}
+# These calls are not possible for what has ended: the last job, and perhaps the batch that the command makes.
+ELSE = {"retryJob": {409}, "cancelBatch": {409}, "cancelBatchJob": {409}}
 ENDLESS = {"streamAdminEvents"}
 
 

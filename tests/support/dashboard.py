@@ -10,7 +10,7 @@ from npm_programs import node_package
 from sandboxed import reachable_folder
 
 SCREENSHOTS = Path(BUILD).parent / "screenshots"
-SCREENS = ["overview", "jobs", "drop", "playground", "machines", "models", "workers", "dead", "keys", "usage"]
+SCREENS = ["overview", "jobs", "batches", "drop", "playground", "machines", "models", "workers", "dead", "keys", "usage"]
 ENTER, ESCAPE = "\ue007", "\ue00c"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
