@@ -210,10 +210,12 @@ class BatchScreen {
     if (!this.signal.aborted) this.showOutcome();
   }
 
+  // A batch that was not valid has the errors of its lines. Another one may have the reason why it was cancelled.
   showOutcome() {
-    const { batch } = this;
-    const errors = batch.errors?.data ?? [];
-    updateInPlace(this.outcome, errors.length ? inputErrors(errors) : card("Failures by code", this.failures()));
+    const errors = this.batch.errors?.data ?? [];
+    const parts = this.batch.status === "failed" ? inputErrors(errors)
+      : [errors.map((error) => h("p", { class: "notice bad" }, error.message, " ", h("code", {}, error.code))), card("Failures by code", this.failures())];
+    updateInPlace(this.outcome, parts);
   }
 
   failures() {

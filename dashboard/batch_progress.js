@@ -8,7 +8,7 @@ const kRateTimeMinMs = 1000;
 const kSecondMs = 1000;  // the times of a batch are no more precise
 const kUnknown = "–";
 
-export const kOverStates = new Set(["completed", "failed", "expired", "cancelled"]);
+const kOverStates = new Set(["completed", "failed", "expired", "cancelled"]);
 const kChipClasses = { validating: "running", in_progress: "running", finalizing: "running", completed: "succeeded" };
 
 export function isOver(batch) {

@@ -34,9 +34,9 @@ def upload(client, content):
     return made.json()["id"]
 
 
-def batch_of(client, content, path="/v1/batches", **fields):
+def batch_of(client, content, path="/v1/batches", headers=None, **fields):
     given = {"input_file_id": upload(client, content), "completion_window": "24h"} if path == "/v1/batches" else {"input_files": [upload(client, content)]}
-    made = client.post(path, {"endpoint": ENDPOINT, **given, **fields})
+    made = client.post(path, {"endpoint": ENDPOINT, **given, **fields}, headers=headers)
     assert made.status == 200, made.body
     return made.json()["id"]
 
@@ -77,7 +77,8 @@ def invalid(site):
 
 
 def test_the_list_has_the_counts_of_each_batch_and_leads_to_it(page, site, partly_failed):
-    go(page, site, "batches")
+    page.press("g", "b")
+    page.wait_for("h1", "Batches")
     row = ROW.format(partly_failed["id"])
     page.wait_for(row, "completed")
     for label, text in {"Endpoint": ENDPOINT, "Ended": "6 of 6", "Failed": "3", "Created": "ago", "Cost": "$0.00"}.items():
@@ -175,7 +176,7 @@ def test_a_running_batch_shows_its_rate_and_is_cancelled(page, site):
         go(page, site, f"batches/{batch}")
         page.wait_for("[role=status]", "3 of 4 lines have ended; 3 lines failed.")
         assert page.run("const { max, value } = document.querySelector('.status-bar progress'); return [max, value]") == [4, 3]
-        page.wait_for(".stat", "lines per minute")
+        page.eventually(lambda: page.text(".stat:nth-child(4)").split("\n") == ["Rate", "0", "lines per minute"], what="the rate of two polls")
         page.wait_for(".connection", "every few seconds")
         page.click(".heading button", "Cancel")
         page.click("dialog button", "Back")
@@ -185,6 +186,19 @@ def test_a_running_batch_shows_its_rate_and_is_cancelled(page, site):
         page.wait_for("h1 .chip", "cancelled", within_s=60)
     page.wait_for("tr[data-key=model_not_found] [data-label=Lines]", "3")
     assert page.run("return !document.querySelector('.heading button.danger') && document.querySelector('.connection').hidden")
+
+
+def test_a_batch_whose_key_was_revoked_says_why_it_was_cancelled(page, site):
+    made = site.client.post("/v1/admin/keys", {"name": "soon-gone", "scopes": ["files:read", "files:write", "chat"]}).json()
+    client = Client(site.url, made["key"])
+    with paused(site, "chat"):
+        batch = batch_of(client, lines_of([chat()]))
+        go(page, site, f"batches/{batch}")
+        page.wait_for("[role=status]", "0 of 1 line")
+        assert site.client.request("DELETE", f"/v1/admin/keys/{made['id']}").status == 200
+        page.wait_for("h1 .chip", "cancelled", within_s=60)
+    page.wait_for(".notice.bad", "key_invalid")
+    page.wait_for("table.fixed-columns tr")
 
 
 @pytest.mark.parametrize("width", [1280, 360])
@@ -230,16 +244,18 @@ def test_a_retry_makes_a_new_batch_of_the_failed_lines_only(page, site, partly_f
     page.wait_for("h1 .chip", "completed")
 
 
-def test_a_retry_of_a_batch_of_mistrals_form_has_its_form_and_model(page, site):
+def test_a_retry_of_a_batch_of_mistrals_form_has_its_form_model_and_cost_limit(page, site):
     content = b"".join(json.dumps({"custom_id": str(i), "body": {"messages": chat(f"w{i}")["messages"] if i else 7}}).encode() + b"\n" for i in range(3))
-    batch = ended(site.client, batch_of(site.client, content, path="/v1/batch/jobs", model="mock/chat"))
+    batch = ended(site.client, batch_of(site.client, content, path="/v1/batch/jobs", headers={"x-millrace-max-cost-usd": "5"}, model="mock/chat"))
     assert batch["request_counts"]["failed"] == 1
     go(page, site, f"batches/{batch['id']}")
     page.click(".heading button", "Retry failed lines")
     page.click("dialog button", "Retry them")
     page.wait_for(".description-list a", batch["id"])
+    page.wait_for(".description-list", "$5.00")
     again = ended(site.client, page.run("return location.hash.split('/').at(-1)"))
     assert (again["status"], again["model"], again["request_counts"]) == ("completed", "mock/chat", {"total": 1, "completed": 0, "failed": 1})
+    assert again["max_cost_usd"] == batch["max_cost_usd"] == 5
     assert file_of(site.client, again["input_file_id"]) == content.splitlines(keepends=True)[0]
 
 
