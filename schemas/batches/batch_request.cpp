@@ -85,7 +85,7 @@ void read_inline_requests(void* object, FieldReader& reader, const Json& value) 
   }
 }
 
-constexpr Field kEndpointField{
+constexpr Field kBatchEndpointField{
     .name = "endpoint",
     .type = FieldType::kCustom,
     .required = true,
@@ -95,7 +95,7 @@ constexpr Field kEndpointField{
         "others",
     .schema = R"({"type":"string"})",
     .custom = &read_endpoint};
-constexpr Field kMetadataField{
+constexpr Field kBatchMetadataField{
     .name = "metadata",
     .type = FieldType::kCustom,
     .text = "Texts of yours. `max_cost_usd` limits the costs: no line is sent that may exceed it",
@@ -123,14 +123,14 @@ constexpr std::array kOpenAiFields{
           .text = "A file of /v1/files with one request per line: `{custom_id, method, url, body}`",
           .schema = R"({"type":"string"})",
           .custom = &read_input_file},
-    kEndpointField,
+    kBatchEndpointField,
     Field{.name = "completion_window",
           .type = FieldType::kCustom,
           .required = true,
           .text = "After this time the batch expires: `24h`, or another duration up to `7d`",
           .schema = R"({"type":"string"})",
           .custom = &read_window},
-    kMetadataField,
+    kBatchMetadataField,
     Field{.name = "output_expires_after",
           .type = FieldType::kObject,
           .text = "Without it, the files of the output are kept",
@@ -150,7 +150,7 @@ constexpr std::array kMistralFields{
         .schema =
             R"({"type":["array","null"],"maxItems":10000,"items":{"type":"object","required":["custom_id","body"]}})",
         .custom = &read_inline_requests},
-    kEndpointField,
+    kBatchEndpointField,
     Field{.name = "model",
           .text = "The model of every line",
           .max = 256,
@@ -162,7 +162,7 @@ constexpr std::array kMistralFields{
           .max = kTimeoutHoursMax,
           .default_json = "24",
           .store = into_batch<&BatchDraft::timeout_hours>},
-    kMetadataField,
+    kBatchMetadataField,
 };
 
 FieldProblem batch_problem(std::string_view field, std::string msg, std::string type) {

@@ -15,6 +15,7 @@ import machine
 import report
 import rows_accept
 import rows_audio
+import rows_batches
 import rows_chat
 import rows_deferred
 import rows_exec
@@ -56,6 +57,9 @@ ROWS = {
     26: rows_postgres.drain_beside_snapshot,
     27: rows_hosts.slots,
     28: rows_hosts.hosts,
+    29: rows_batches.validation,
+    30: rows_batches.drain,
+    31: rows_batches.memory,
 }
 
 

@@ -50,7 +50,7 @@ def _accept(setup, **times):
     return result
 
 
-def _begun(gateway):
+def begun(gateway):
     """Attempts that have started and ended, from the metrics of the gateway."""
     page = gateway.client.get("/metrics").body.decode()
     return sum(float(value) for value in re.findall(r'^millrace_job_duration_seconds_count\{[^}]*kind="chat"[^}]*\} (\S+)', page, re.M))
@@ -64,7 +64,7 @@ def _drained(setup, model, chats):
     began = time.monotonic()
     api.command[1] = "serve"
     gateway = setup.bench.keep(api.start())
-    while _begun(gateway) < chats:
+    while begun(gateway) < chats:
         assert time.monotonic() < began + 300, "the queue does not end"
         select.select([], [], [], 0.02)
     took = time.monotonic() - began

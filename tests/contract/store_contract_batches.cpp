@@ -20,7 +20,10 @@ class StoredBatches : public Delivery {
  protected:
   base::Uuid add(std::optional<schemas::NanoUsd> cost_max = {}) {
     const base::WallTime now = s_.clock.wall();
-    Batch batch{.id = base::Uuid::make(now), .endpoint = "/v1/ocr", .cost_max = cost_max};
+    Batch batch;
+    batch.id = base::Uuid::make(now);
+    batch.endpoint = "/v1/ocr";
+    batch.cost_max = cost_max;
     batch.created_at = now;
     batch.expires_at = now + 24h;
     const base::Uuid id = batch.id;

@@ -45,7 +45,7 @@ TEST(BatchLines, WhatIsNoJsonObjectIsNamed) {
 
 TEST(BatchLines, ARequestGetsTheModelOfItsBatchUnlessItNamesOne) {
   EXPECT_EQ(batch_line_request(R"({"a":1})", "m", false), R"({"model":"m","a":1})");
-  EXPECT_EQ(batch_line_request(R"( { } )", "m", true), R"({"model":"m","deferred":true } )");
+  EXPECT_EQ(batch_line_request(R"( { } )", "m", true), R"({"model":"m","deferred":true  } )");
   EXPECT_EQ(batch_line_request(R"({"model":"x"})", "m", true), R"({"deferred":true,"model":"x"})");
   EXPECT_EQ(batch_line_request(R"({"deferred":false,"m\u006fdel":1})", "m", true),
             R"({"deferred":false,"m\u006fdel":1})");
