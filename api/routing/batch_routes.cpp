@@ -27,17 +27,22 @@ constexpr std::array kBatchReplies{ReplySpec{200, "The batch", kJsonType, "Batch
 constexpr std::array kBatchListReplies{ReplySpec{200, "One page of batches", kJsonType, "BatchList"}};
 constexpr std::array kMistralBatchReplies{
     ReplySpec{200, "The batch", kJsonType, "BatchJob", kMistralBatchExample}};
-constexpr std::array kMistralBatchListReplies{ReplySpec{200, "One page of batches", kJsonType, "BatchJobList"}};
+constexpr std::array kMistralBatchListReplies{
+    ReplySpec{200, "One page of batches", kJsonType, "BatchJobList"}};
 
 constexpr std::string_view kBatchAbout =
-    "Each line of the input is a request to the batch's endpoint. Lines become jobs of their kinds and run after "
-    "the tenant's direct requests. The output file has one line per request that succeeded, the error file one "
-    "per request that failed, in the order of their ends. Header `x-millrace-max-cost-usd`: as `max_cost_usd` of "
+    "Each line of the input is a request to the batch's endpoint. Lines become jobs of their kinds and run "
+    "after "
+    "the tenant's direct requests. The output file has one line per request that succeeded, the error file "
+    "one "
+    "per request that failed, in the order of their ends. Header `x-millrace-max-cost-usd`: as "
+    "`max_cost_usd` of "
     "the metadata.";
 constexpr std::string_view kMistralBatchAbout =
     "The batch in the shape of Mistral's API. A line of the input is `{custom_id, body}`.";
 constexpr std::string_view kCancelBatchAbout =
-    "Requests that run are cancelled, and those that were not sent fail with `batch_cancelled`. What has ended "
+    "Requests that run are cancelled, and those that were not sent fail with `batch_cancelled`. What has "
+    "ended "
     "before is in the files.";
 
 // clang-format off

@@ -289,6 +289,16 @@ void read_store(const base::Config& config, Settings& s, std::vector<base::Confi
   s.retention_orphans = config.duration("retention.orphans");
 }
 
+schemas::BatchLimits batch_limits(const base::Config& config) {
+  return {.open_max = static_cast<int>(config.integer("batches.open_max")),
+          .lines_max = static_cast<int>(config.integer("batches.lines")),
+          .input_bytes_max = config.bytes("batches.input_bytes"),
+          .line_bytes_max = config.bytes("batches.line_bytes"),
+          .window = static_cast<int>(config.integer("batches.window")),
+          .direct = static_cast<int>(config.integer("batches.direct")),
+          .age = config.duration("retention.batches")};
+}
+
 Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
   Settings s;
   s.data_dir = config.is_set("data") ? config.text("data") : default_data_dir();
@@ -319,13 +329,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.log_level = level_named(config.text("log.level"));
   read_store(config, s, mistakes);
   s.jobs_run_at_max = config.duration("jobs.run_at_max");
-  s.batches = {.open_max = static_cast<int>(config.integer("batches.open_max")),
-               .lines_max = static_cast<int>(config.integer("batches.lines")),
-               .input_bytes_max = config.bytes("batches.input_bytes"),
-               .line_bytes_max = config.bytes("batches.line_bytes"),
-               .window = static_cast<int>(config.integer("batches.window")),
-               .direct = static_cast<int>(config.integer("batches.direct")),
-               .age = config.duration("retention.batches")};
+  s.batches = batch_limits(config);
   s.http_threads = static_cast<int>(config.integer("http.threads"));
   s.http_idle_poll = std::chrono::microseconds(config.integer("http.idle_poll_us"));
   s.http_body_timeout = config.duration("http.body_timeout");

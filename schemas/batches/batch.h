@@ -75,7 +75,7 @@ struct Batch {
   BatchUsage usage{};
   std::optional<NanoUsd> cost_max{};  // it submits no line beyond
   NanoUsd cost = 0;
-  std::optional<std::chrono::seconds> output_life{};  // of its files
+  std::optional<std::chrono::seconds> output_life{};      // of its files
   std::optional<base::Uuid> output_file{}, error_file{};  // absent as long as they have no lines
   base::WallTime created_at{}, expires_at{};
   std::optional<base::WallTime> started_at{}, finalizing_at{}, cancelling_at{}, ended_at{};
