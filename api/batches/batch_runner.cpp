@@ -13,6 +13,11 @@ using std::chrono::milliseconds;
 constexpr milliseconds kClaimEvery{1'000};
 constexpr milliseconds kStepEvery{100}, kStepEveryMax{1'000};  // while jobs run
 constexpr milliseconds kAfterFault{1'000};
+base::Counter line_counter(base::Metrics& metrics, const char* outcome) {
+  return metrics.counter("millrace_batch_lines_total", "Requests of batches that have ended",
+                         {{"outcome", outcome}});
+}
+
 constexpr int kDrivenMax =
     1'000;  // batches of one process; others wait for another process, or for their end
 
@@ -22,7 +27,10 @@ BatchRunner::BatchRunner(Context& context, Guard& guard, const Auth& auth)
     : context_(context),
       guard_(guard),
       auth_(auth),
-      batches_(context.store, base::Uuid::make(context.clock.wall())) {}
+      batches_(context.store, base::Uuid::make(context.clock.wall())),
+      succeeded_(line_counter(context.metrics, "succeeded")),
+      failed_(line_counter(context.metrics, "failed")),
+      driven_(context.metrics.gauge("millrace_batches_driven", "Open batches that this process runs")) {}
 
 BatchRunner::~BatchRunner() { stop(); }
 
@@ -108,6 +116,7 @@ void BatchRunner::claim() {
   const auto ids = batches_.claim(kDrivenMax);
   if (!ids) return base::log_warn("batches_claim_failed", {{"error", ids.error().message}});
   std::erase_if(runs_, [&](const auto& each) { return std::ranges::find(*ids, each.first) == ids->end(); });
+  driven_.set(static_cast<double>(ids->size()));
   for (const base::Uuid& id : *ids) {
     const auto [run, is_new] = runs_.try_emplace(id);
     if (!is_new) continue;

@@ -120,6 +120,8 @@ class BatchRunner {
   Guard& guard_;
   const Auth& auth_;
   storage::DrivenBatches batches_;
+  const base::Counter succeeded_, failed_;
+  const base::Gauge driven_;
   const std::shared_ptr<Arrivals> arrivals_ = std::make_shared<Arrivals>();
   std::map<base::Uuid, Run> runs_;  // this and the next two: only the thread
   std::int64_t generations_ = 0;

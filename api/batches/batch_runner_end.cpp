@@ -104,6 +104,7 @@ base::Result<bool> BatchRunner::finish(Run& run, schemas::BatchStatus status) {
   if (!errors) return errors.error();
   const base::Status ended = batches_.complete(run.id, status, *output, *errors);
   if (!ended) return ended.error();
+  base::log_info("batch_ended", {{"batch", schemas::batch_id(run.id)}, {"status", schemas::name(status)}});
   claim_at_ = {};
   return true;
 }

@@ -283,6 +283,7 @@ base::Status BatchRunner::write_ends(Run& run) {
       some.push_back(run.ends[count]);
     }
     if (const base::Status written = batches_.end_lines(run.id, some); !written) return written;
+    for (const LineEnd& end : some) (end.has_succeeded ? succeeded_ : failed_).add();
     run.ends.erase(run.ends.begin(), run.ends.begin() + static_cast<std::ptrdiff_t>(count));
   }
   return {};
