@@ -31,7 +31,7 @@ const std::map<std::string, std::string> kNotAudited{
 };
 
 // A request of a batch with an unknown model: it costs nothing.
-constexpr std::string_view kInlineBatch =
+const std::string kInlineBatch =
     R"({"endpoint":"/v1/ocr","requests":[{"custom_id":"a","body":{"model":"none"}}]})";
 
 class AuditedRoutes : public Executions {

@@ -65,6 +65,7 @@ class JobStreams : public Served {
                   .live_overview = live_overview,
                   .feed = &feed,
                   .pictures = pictures,
+                  .batches = nullptr,
                   .picture_permits = picture_permits,
                   .stream_permits = stream_permits,
                   .join_permits = join_permits};
