@@ -15,10 +15,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
 
-// How long a batch retries while the gateway is unreachable or restarts.
-constexpr std::chrono::seconds kTroubleMax{120};
-// If the gateway has not responded to this command yet.
-constexpr std::chrono::seconds kFirstAnswerMax{5};
 constexpr std::size_t kIdsPerLook = 100;
 // A wait shorter than this is not reported: the gateway may be starting, or a worker may be being replaced.
 constexpr std::chrono::seconds kUnservedWait{3};
@@ -48,7 +44,12 @@ std::string remembered(const std::string& status) {
 
 Batch::Batch(const BatchArguments& request, const BatchWork& work, std::vector<BatchInput> inputs,
              Client& client, ResumeFile* resume, Progress& progress)
-    : request_(request), work_(work), client_(client), resume_(resume), progress_(progress) {
+    : request_(request),
+      work_(work),
+      client_(client),
+      resume_(resume),
+      progress_(progress),
+      retries_(progress) {
   ended_.nouns = work.nouns();
   ended_.documents = static_cast<int>(inputs.size());
   before_.documents = ended_.documents;
@@ -121,29 +122,14 @@ bool Batch::step() {
   return !is_over() && poll();
 }
 
-// Retries transient errors for kTroubleMax; any other error ends the command.
+// Any error that must not be retried ends the command.
 bool Batch::retry_transient(const ClientError& error) {
-  const auto now = std::chrono::steady_clock::now();
   if (error.exit_code == kInterrupted) {
     interrupted_ = true;
     return false;
   }
-  if (!error.transient) {
-    fault_ = error;
-    return false;
-  }
-  const auto wait_max = reached_ || error.exit_code != kNoConnection ? kTroubleMax : kFirstAnswerMax;
-  if (!failing_since_) {
-    failing_since_ = now;
-    progress_.line("Waiting up to " + std::to_string(wait_max.count()) + " s: " + error.message);
-  }
-  if (now - *failing_since_ > wait_max) fault_ = error;
+  if (!retries_.allows(error)) fault_ = error;
   return !fault_;
-}
-
-void Batch::note_response() {
-  reached_ = true;
-  failing_since_.reset();
 }
 
 // Submits one document. False: nothing more can be submitted now.
@@ -177,7 +163,7 @@ bool Batch::submit(Document document) {
   if (!answer.ok) return not_accepted(std::move(document), answer);
   if (document.job.empty())
     return retry_transient(client_.no_gateway("it accepted a document without a job"));
-  note_response();
+  retries_.note_response();
   document.from_before = is_replay(answer);
   record(document, {});
   active_[document.job] = std::move(document);
@@ -256,7 +242,7 @@ bool Batch::poll_jobs(std::span<const std::string> jobs) {
   if (!answer.json->contains("items"))
     return retry_transient(client_.no_gateway("its job list has no `items`"));
   for (const json& row : (*answer.json)["items"]) rows[row.value("id", "")] = row;
-  note_response();
+  retries_.note_response();
   const auto paused = std::ranges::find_if(rows, [](const auto& row) { return is_paused(row.second); });
   print_if_paused(paused == rows.end() ? json() : paused->second);
   const auto unserved = std::ranges::find_if(rows, [](const auto& row) { return is_unserved(row.second); });

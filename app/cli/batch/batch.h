@@ -16,6 +16,7 @@
 #include "app/cli/batch/resume_file.h"
 #include "app/cli/client.h"
 #include "app/cli/progress.h"
+#include "app/cli/retry_window.h"
 
 namespace millrace::cli {
 
@@ -36,7 +37,7 @@ class Batch {
   bool interrupted() const { return interrupted_; }
   const std::optional<CutOff>& cut_off() const { return cut_off_; }
   // True if the gateway has, or may have, jobs that another run can resume.
-  bool has_begun() const { return reached_ || !active_.empty(); }
+  bool has_begun() const { return retries_.reached() || !active_.empty(); }
   void show();
   // Cancels the jobs of all submitted documents. Returns the first error, with the jobs that keep running. An
   // interrupt ends it.
@@ -79,7 +80,6 @@ class Batch {
   ResumeEntry& entry_of(const Document& document);
   void record(const Document& document, const std::string& status);
   bool retry_transient(const ClientError& error);
-  void note_response();
   void report(const DocumentEnd& end);
   bool is_over() const { return fault_ || interrupted_ || cut_off_; }
   ReportStyle style() const { return {work_.nouns(), work_.text_member(), client_.options().json}; }
@@ -89,6 +89,7 @@ class Batch {
   Client& client_;
   ResumeFile* resume_;
   Progress& progress_;
+  RetryWindow retries_;
   std::deque<Document> waiting_;
   std::map<std::string, Document> active_;  // by job
   std::optional<ClientError> fault_;
@@ -96,8 +97,6 @@ class Batch {
   bool interrupted_ = false;
   std::string interrupted_submission_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::optional<std::chrono::steady_clock::time_point> failing_since_;
-  bool reached_ = false;  // the gateway has answered once
   bool paused_ = false;   // at the last poll, jobs waited because their queue is paused
   std::string unserved_;  // why jobs wait for a worker, as of this poll; empty: none waits
   std::optional<std::chrono::steady_clock::time_point> unserved_since_;
