@@ -225,11 +225,13 @@ Client::Response Client::fetch_raw(const std::string& path) {
   return answer;
 }
 
-Client::Response Client::send(net::HttpRequest request) {
-  Response answer = check_reply(fetch(std::move(request), {}));
+Client::Response Client::check_json(std::optional<base::Result<net::HttpReply>> reply) const {
+  Response answer = check_reply(std::move(reply));
   if (answer.ok) take_json(answer);
   return answer;
 }
+
+Client::Response Client::send(net::HttpRequest request) { return check_json(fetch(std::move(request), {})); }
 
 Client::Response Client::stream(const std::string& path, std::int64_t last_id, OnEvent on_event) {
   Headers headers = {{"Accept", "text/event-stream"}};
@@ -288,14 +290,19 @@ Client::Response Client::upload_and_wait(const std::string& path, std::string by
   return send(std::move(request));
 }
 
-Client::Response Client::upload_form(const std::string& path, int body, const std::string& content_type,
-                                     Headers headers) {
+net::HttpRequest Client::prepare_form(const std::string& path, int body, const std::string& content_type,
+                                      Headers headers) const {
   headers.emplace_back("Content-Type", content_type);
   net::HttpRequest request = prepare("POST", path, std::move(headers));
   request.body_file = body;
   request.body_file_bytes = ::lseek(body, 0, SEEK_END);
   request.total_timeout = std::chrono::milliseconds(0);
-  return send(std::move(request));
+  return request;
+}
+
+Client::Response Client::upload_form(const std::string& path, int body, const std::string& content_type,
+                                     Headers headers) {
+  return send(prepare_form(path, body, content_type, std::move(headers)));
 }
 
 Client::Response Client::request_bytes(const std::string& path, std::string body, OnBytes take) {

@@ -98,10 +98,14 @@ class Client {
   const ClientOptions& options() const { return options_; }
 
  private:
+  friend class ConcurrentUploads;
   net::HttpRequest prepare(std::string method, const std::string& path, Headers headers) const;
+  net::HttpRequest prepare_form(const std::string& path, int body, const std::string& content_type,
+                                Headers headers) const;
   std::optional<base::Result<net::HttpReply>> fetch(net::HttpRequest request,
                                                     net::HttpClient::Handlers handlers);
   Response check_reply(std::optional<base::Result<net::HttpReply>> reply) const;
+  Response check_json(std::optional<base::Result<net::HttpReply>> reply) const;
   Response send(net::HttpRequest request);
   Response read_events(net::HttpRequest request, OnEvent on_event);
   Response read_content(net::HttpRequest request, const OnBytes& take);

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "platform/base/clock.h"
+
 namespace millrace::cli {
 
 using nlohmann::json;
@@ -35,6 +37,13 @@ void cut_at(std::string& utf8, std::size_t bytes_max) {
 std::string text_at(const json& of, const char* key) {
   const auto found = of.find(key);
   return found != of.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string time_at(const json& of, const char* key) {
+  const auto at = of.find(key);
+  if (at == of.end() || !at->is_number_integer()) return "-";
+  const auto time = base::wall_from(at->get<std::int64_t>() * 1000);
+  return base::rfc3339(time).substr(0, sizeof "2026-05-04T08:30:00" - 1) + "Z";
 }
 
 std::string local_json(const json& value) {

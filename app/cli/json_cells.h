@@ -10,6 +10,8 @@ namespace millrace::cli {
 
 // A member's string; empty if it is absent or not a string.
 std::string text_at(const nlohmann::json& of, const char* key);
+// A member with Unix seconds as "2026-05-04T08:30:00Z"; "-" if it is absent or not an integer.
+std::string time_at(const nlohmann::json& of, const char* key);
 // JSON with text of this host, such as paths: bytes that are not UTF-8 become U+FFFD.
 std::string local_json(const nlohmann::json& value);
 // A string unchanged; any other value as JSON.

@@ -1,0 +1,36 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "app/cli/client.h"
+#include "platform/base/fd.h"
+#include "platform/base/result.h"
+
+namespace millrace::cli {
+
+// A local file to be stored by the gateway.
+struct FileUpload {
+  std::string path;     // "-": standard input
+  std::string name;     // as the gateway shows it
+  std::string purpose;  // empty: the gateway's default
+  std::optional<int> expire_hours = {};
+};
+
+// The body of a POST to kUploadPath, in a file that has no name.
+struct UploadForm {
+  base::Fd body;
+  std::string content_type;
+};
+
+inline constexpr const char* kUploadPath = "/v1/files";
+
+// A new file in the folder of temporary files that has no name.
+base::Result<base::Fd> nameless_file();
+
+// Reads the whole file. kNotFound: it cannot be read. kInternal: the folder of temporary files is full.
+base::Result<UploadForm> make_upload_form(const FileUpload& upload);
+
+// Sends it. `key`: the Idempotency-Key; empty: none. The reply describes the stored file.
+Client::Response send_upload(Client& client, const UploadForm& form, const std::string& key = {});
+
+}  // namespace millrace::cli
