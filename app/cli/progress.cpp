@@ -38,8 +38,8 @@ std::string padded_or_cut(const std::string& text, int width) {
   return text + std::string(static_cast<std::size_t>(width - columns(text)), ' ');
 }
 
-std::string bar_of(int done, int total) {
-  const double share = total > 0 ? std::min(1.0, static_cast<double>(done) / total) : 0;
+std::string bar_of(std::int64_t done, std::int64_t total) {
+  const double share = total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0;
   const int full = static_cast<int>(std::floor(share * kBarColumns));
   std::string out;
   for (int i = 0; i < kBarColumns; ++i) out += i < full ? "█" : "░";
@@ -122,6 +122,25 @@ std::string totals_line(const Totals& totals) {
   return out;
 }
 
+std::string tally_line(const Tally& tally) {
+  const double seconds = std::chrono::duration<double>(tally.elapsed).count();
+  const double rate = seconds > 0 ? static_cast<double>(tally.done - tally.before) / seconds : 0;
+  char speed[32];
+  std::snprintf(speed, sizeof speed, "%.1f ", rate);
+  const std::string units(tally.units), failed = std::to_string(tally.failed) + " failed";
+  if (tally.total == 0) return tally.state.empty() ? "0 " + units : tally.state;
+  if (tally.done == tally.total && tally.state.empty()) {
+    return std::to_string(tally.done - tally.failed) + " done" + (tally.failed > 0 ? ", " + failed : "") +
+           " · " + speed + units + "/s · " + clock_text(seconds);
+  }
+  std::string out = std::to_string(tally.done) + "/" + std::to_string(tally.total) + " " + units;
+  if (tally.failed > 0) out += " · " + failed;
+  if (!tally.state.empty()) return out + " · " + tally.state;
+  out.append(" · ").append(speed).append(units).append("/s");
+  if (rate > 0) out += " · " + clock_text(static_cast<double>(tally.total - tally.done) / rate) + " left";
+  return out;
+}
+
 namespace {
 
 // The total line; without its bar if the bar would displace the numbers.
@@ -162,8 +181,18 @@ void Progress::erase() {
 
 void Progress::show(const std::vector<Bar>& bars, const Totals& totals) {
   if (quiet_ || !terminal_) return;
-  const auto lines =
-      render(bars, totals, terminal_value(true), std::min(16, terminal_value(false) - 1), color_);
+  draw(render(bars, totals, terminal_value(true), std::min(16, terminal_value(false) - 1), color_));
+}
+
+void Progress::show(const Tally& tally) {
+  if (quiet_ || !terminal_) return;
+  const std::string numbers = tally_line(tally);
+  const std::string whole = bar_of(tally.done, tally.total) + " " + numbers;
+  const int width = terminal_value(true);
+  draw({fitted(columns(whole) <= width ? whole : numbers, width)});
+}
+
+void Progress::draw(const std::vector<std::string>& lines) {
   erase();
   for (const std::string& text : lines) std::fprintf(stderr, "%s\n", text.c_str());
   drawn_ = static_cast<int>(lines.size());

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -31,6 +32,18 @@ struct Totals {
   ProgressNouns nouns = {};
 };
 
+// Progress of many small units of work, which are not shown one by one.
+struct Tally {
+  std::int64_t total = 0, done = 0, failed = 0;  // `done` includes `failed`; `total` 0: not known yet
+  std::int64_t before = 0;                       // the part of `done` from before this command
+  std::chrono::steady_clock::duration elapsed{};
+  std::string state = {};               // what is done now, if it is not the work itself: "validating"
+  std::string_view units = "requests";  // plural
+};
+// While running: "12/50 requests · 1 failed · 4.0 requests/s · 0:09 left". At the end: "49 done, 1 failed ·
+// 4.0 requests/s · 0:12". Pure.
+std::string tally_line(const Tally& tally);
+
 // The lines on screen: one per bar and one for the total, each at most `width` columns. Pure.
 std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& totals, int width, int rows_max,
                                 bool color);
@@ -50,6 +63,8 @@ class Progress {
 
   // Redraws the bars. Does nothing without a terminal.
   void show(const std::vector<Bar>& bars, const Totals& totals);
+  // The same for a tally, which is one line.
+  void show(const Tally& tally);
   // Prints a permanent line: a finished document, a warning. It stays one line whatever names it contains
   // (one_line).
   void line(const std::string& text);
@@ -61,6 +76,7 @@ class Progress {
 
  private:
   void erase();
+  void draw(const std::vector<std::string>& lines);
 
   bool quiet_, terminal_, color_;
   int drawn_ = 0;

@@ -34,6 +34,17 @@ TEST(Progress, TimeLeftCountsDocumentsWhosePagesAreNotKnownByTheMeanOfTheOthers)
   EXPECT_EQ("1/500 documents · 20/~5000 pages · 2.0 pages/s · 41:30 left", totals_line(totals));
 }
 
+TEST(Progress, ATallySaysSpeedAndTimeLeftOfThisCommand) {
+  Tally tally{.total = 100, .done = 60, .failed = 2, .before = 40, .elapsed = std::chrono::seconds(10)};
+  EXPECT_EQ("60/100 requests · 2 failed · 2.0 requests/s · 0:20 left", tally_line(tally));
+  tally.state = "cancelling";
+  EXPECT_EQ("60/100 requests · 2 failed · cancelling", tally_line(tally));
+  tally.state.clear();
+  tally.done = 100;
+  EXPECT_EQ("98 done, 2 failed · 6.0 requests/s · 0:10", tally_line(tally));
+  EXPECT_EQ("validating", tally_line(Tally{.state = "validating"}));
+}
+
 TEST(Progress, ANameMovesNoCursorInABar) {
   const auto lines = render({{"red\x1b[31m\n.pdf", "queued"}}, totals_at(0, 0, {}), 80, 10, false);
   EXPECT_TRUE(lines[0].starts_with("red [31m .pdf  ")) << lines[0];
