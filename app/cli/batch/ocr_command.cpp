@@ -25,14 +25,7 @@ class OcrWork final : public BatchWork {
 
   std::string command() const override { return "ocr"; }
   ProgressNouns nouns() const override { return {}; }
-  InputKinds kinds() const override {
-    return {{".pdf", ".png", ".jpg", ".jpeg", ".webp"},
-            "PDF, PNG, JPEG or WebP",
-            ".md",
-            {".tif", ".tiff", ".heic", ".heif", ".avif", ".bmp", ".gif",  ".jp2", ".djvu", ".ps",   ".eps",
-             ".xps", ".doc",  ".docx", ".odt",  ".rtf",  ".ppt", ".pptx", ".odp", ".xls",  ".xlsx", ".ods"},
-            [](const std::string& head) { return schemas::detect_media(head).has_value(); }};
-  }
+  InputKinds kinds() const override { return document_kinds(); }
   std::string text_member() const override { return "markdown"; }
   std::string stamp() const override {
     return request_.pages + "-" + request_.model + (request_.images ? "-images" : "");
@@ -84,6 +77,15 @@ base::Result<BatchWork::ParsedResult> OcrWork::read(std::string body) const {
 }
 
 }  // namespace
+
+InputKinds document_kinds() {
+  return {{".pdf", ".png", ".jpg", ".jpeg", ".webp"},
+          "PDF, PNG, JPEG or WebP",
+          ".md",
+          {".tif", ".tiff", ".heic", ".heif", ".avif", ".bmp", ".gif",  ".jp2", ".djvu", ".ps",   ".eps",
+           ".xps", ".doc",  ".docx", ".odt",  ".rtf",  ".ppt", ".pptx", ".odp", ".xls",  ".xlsx", ".ods"},
+          [](const std::string& head) { return schemas::detect_media(head).has_value(); }};
+}
 
 int run_ocr(const OcrArguments& request, const ClientOptions& options) {
   if (request.output_folder.empty() && request.images)

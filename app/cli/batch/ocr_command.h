@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/cli/batch/batch_command.h"
+#include "app/cli/batch/batch_inputs.h"
 #include "app/cli/batch/batch_text.h"
 #include "app/cli/batch/page_join.h"
 #include "platform/base/result.h"
@@ -21,6 +22,9 @@ struct OcrArguments : BatchArguments {
 
 // `millrace ocr`: converts documents to markdown. Behaves as run_batch.
 int run_ocr(const OcrArguments& request, const ClientOptions& options);
+
+// The files of a folder that OCR can read.
+InputKinds document_kinds();
 
 // Requests made of local files.
 
