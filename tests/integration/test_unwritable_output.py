@@ -1,5 +1,6 @@
 """A command whose standard output cannot be written fails and says so, as a program does that a script relies on."""
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ from commands import MILLRACE, cli, environment
 from documents import data_uri, tiny_pdf
 from millrace import eventually
 from sandboxed import reachable_folder, start
+from test_batches import lines_of
 
 FAILED, PIPE_CLOSED = 1, 141
 # The reason of a write before the last one is not known any more.
@@ -40,6 +42,27 @@ def execution(gateway):
     return cli(gateway, "exec", "run", "--", "sh", "-c", "echo out; echo a > $MILLRACE_ARTIFACTS/a; echo $MILLRACE_EXECUTION_ID").stdout.split()[-1]
 
 
+CHATS = [{"model": "mock/chat", "messages": [{"role": "user", "content": "hello"}]}]
+
+
+def folder_of_documents(folder):
+    (folder / "scans").mkdir(exist_ok=True)
+    return file(folder / "scans", "a.pdf", tiny_pdf("one")).parent
+
+
+def ended_batch(gateway, folder):
+    done = cli(gateway, "batch", "run", file(folder, "b.jsonl", lines_of(CHATS)), "-o", folder / "b.out", "--json")
+    return json.loads(done.stdout)["id"]
+
+
+def waiting_batch(gateway):
+    """One that has not ended when it is cancelled."""
+    document = {"type": "document_url", "document_url": data_uri(tiny_pdf("later"))}
+    line = {"custom_id": "a", "method": "POST", "url": "/v1/ocr", "body": {"document": document, "delay": "1h"}}
+    stored = cli(gateway, "files", "put", "-", input=json.dumps(line)).stdout.strip()
+    return gateway.client.post("/v1/batches", {"input_file_id": stored, "endpoint": "/v1/ocr", "completion_window": "24h"}).json()["id"]
+
+
 def key_id(gateway):
     made = cli(gateway, "keys", "create", "--name", "one", "--data", gateway.data)
     return re.fullmatch(r"mr_live_(\w{8})\w*\n", made.stdout)[1]
@@ -63,6 +86,11 @@ MAKES = {
     "{failed}": lambda gateway, folder: failed_job(gateway),
     "{execution}": lambda gateway, folder: execution(gateway),
     "{stored}": lambda gateway, folder: cli(gateway, "files", "put", file(folder, "b.txt", b"content")).stdout.strip(),
+    "{requests}": lambda gateway, folder: file(folder, "a.jsonl", lines_of(CHATS)),
+    "{wrong}": lambda gateway, folder: file(folder, "a.jsonl", lines_of(CHATS) * 2),
+    "{documents}": lambda gateway, folder: folder_of_documents(folder),
+    "{batch}": lambda gateway, folder: ended_batch(gateway, folder),
+    "{waiting}": lambda gateway, folder: waiting_batch(gateway),
     "{key}": lambda gateway, folder: key_id(gateway),
     "{pdf}": lambda gateway, folder: file(folder, "a.pdf", tiny_pdf("one")),
     "{yaml}": lambda gateway, folder: file(folder, "a.yaml", LITELLM),
@@ -82,6 +110,9 @@ COMMANDS = [
     "chat -m mock/chat --deferred --wait hello", "chat --result {job}",
     "ocr {pdf}", "ocr {pdf} --json", "ocr {pdf} -o {new} --json",
     "files ls", "files ls --json", "files put {pdf}", "files put {pdf} --json", "files get {stored} -o -", "files rm {stored} --json",
+    "batch run {requests} -o -", "batch run {requests} -o {new} --json", "batch run {wrong} -o {new} --json",
+    "batch make --ocr {documents} -o -", "batch make --ocr {documents} -o {new} --json", "batch ls", "batch ls --json",
+    "batch show {batch}", "batch show {batch} --json", "batch results {batch}", "batch cancel {waiting}",
     "jobs ls", "jobs ls --json", "jobs show {job}", "jobs show {job} --json", "jobs result {job}", "jobs result {job} -o {new} --json",
     "jobs tail {job}", "jobs tail {job} --json", "jobs retry {failed}", "jobs retry {failed} --json", "jobs cancel {job}", "jobs rm {job} --json",
     "jobs dead", "jobs dead --json",
