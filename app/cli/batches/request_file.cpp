@@ -2,7 +2,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <cstdio>
 #include <fstream>
+
+#include <fcntl.h>
 
 #include <nlohmann/json.hpp>
 
@@ -43,6 +46,13 @@ class FirstLine {
 
 base::Error unread_requests(const std::string& path) {
   return base::error(base::Code::kNotFound, path + ": " + std::strerror(errno));  // NOLINT
+}
+
+base::Result<base::Fd> nameless_file() {
+  const TemporaryFile file(std::tmpfile());
+  base::Fd out(file ? ::fcntl(fileno(file.get()), F_DUPFD_CLOEXEC, 0) : -1);
+  if (out) return out;
+  return base::error(base::Code::kInternal, std::string("no temporary file: ") + std::strerror(errno));
 }
 
 // Copies standard input to a file without a name.

@@ -36,7 +36,7 @@ void ConcurrentUploads::start(std::size_t number, const UploadForm& form, const 
     ::eventfd_write(endings->ready.get(), 1);
   };
   running_[number] = client_.http_.start(
-      client_.prepare_form(kUploadPath, form.body.get(), form.content_type, {{"Idempotency-Key", key}}),
+      client_.prepare_form(kUploadPath, form.descriptor(), form.content_type, {{"Idempotency-Key", key}}),
       std::move(handlers));
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "app/cli/client.h"
-#include "platform/base/fd.h"
+#include "app/cli/files/upload_source.h"
 #include "platform/base/result.h"
 
 namespace millrace::cli {
@@ -18,17 +18,18 @@ struct FileUpload {
 
 // The body of a POST to kUploadPath, in a file that has no name.
 struct UploadForm {
-  base::Fd body;
+  TemporaryFile body;
   std::string content_type;
+
+  int descriptor() const { return fileno(body.get()); }
 };
 
 inline constexpr const char* kUploadPath = "/v1/files";
 
-// A new file in the folder of temporary files that has no name.
-base::Result<base::Fd> nameless_file();
-
 // Reads the whole file. kNotFound: it cannot be read. kInternal: the folder of temporary files is full.
 base::Result<UploadForm> make_upload_form(const FileUpload& upload);
+// The same of a file that is open already.
+base::Result<UploadForm> make_upload_form(const UploadSource& source, const FileUpload& upload);
 
 // Sends it. `key`: the Idempotency-Key; empty: none. The reply describes the stored file.
 Client::Response send_upload(Client& client, const UploadForm& form, const std::string& key = {});

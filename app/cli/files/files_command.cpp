@@ -1,7 +1,6 @@
 #include "app/cli/files/files_command.h"
 
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cut_off.h"
+#include "app/cli/files/file_upload.h"
 #include "app/cli/files/upload_in_parts.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/json_cells.h"
@@ -17,7 +17,6 @@
 #include "platform/base/bytes.h"
 #include "platform/base/clock.h"
 #include "schemas/files/multipart_upload.h"
-#include "schemas/form_body.h"
 
 namespace millrace::cli {
 namespace {
@@ -61,17 +60,12 @@ int print_uploaded(const ClientOptions& options, const std::string& path, const 
 
 int put_small(Client& client, const FilesPutRequest& request, const std::string& path,
               const UploadSource& source) {
-  std::string text;
-  schemas::FormBody body(text);
-  if (!request.purpose.empty()) body.field("purpose", request.purpose);
-  if (request.expire_hours) body.field("expiry", std::to_string(*request.expire_hours));
-  body.file("file", uploaded_name(path));
-  const std::size_t head_bytes = text.size();
-  body.end();
-  const auto form =
-      source.form(0, source.bytes(), text.substr(0, head_bytes), std::string_view(text).substr(head_bytes));
+  const auto form = make_upload_form(source, {.path = path,
+                                              .name = uploaded_name(path),
+                                              .purpose = request.purpose,
+                                              .expire_hours = request.expire_hours});
   if (!form) return fail(form.error().message);
-  const auto answer = client.upload_form("/v1/files", fileno(form->get()), body.content_type());
+  const auto answer = send_upload(client, *form);
   if (!answer.ok) return fail(answer.error);
   return print_uploaded(client.options(), path, *answer.json);
 }
