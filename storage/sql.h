@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "schemas/batches/batch.h"
 #include "schemas/jobs/job.h"
 #include "schemas/machines/machine.h"
 #include "schemas/machines/ssh_session.h"
@@ -27,6 +28,9 @@ enum class Schedule : std::uint8_t {
   kTime = 1,   // the client's run_at: a wall time
   kDelay = 2,  // the end of the client's delay in steady time
 };
+
+// A line of a batch: batch_lines.state.
+enum class LineState : std::uint8_t { kPending = 0, kSubmitted = 1, kSucceeded = 2, kFailed = 3 };
 
 struct SqlName {
   template <class T>
@@ -62,6 +66,13 @@ inline constexpr auto kSqlNames = std::to_array<SqlName>({
     {"desired_destroyed", schemas::MachineState::kDestroyed},
     {"driver_ssh", schemas::MachineDriver::kSsh},
     {"source_file", schemas::MachineSource::kFile},
+    // batches.status, batch_lines.state
+    {"batch_validating", schemas::BatchStatus::kValidating},
+    {"batch_in_progress", schemas::BatchStatus::kInProgress},
+    {"first_over", schemas::BatchStatus::kCompleted},  // this one and all above are over
+    {"line_pending", LineState::kPending},
+    {"line_submitted", LineState::kSubmitted},
+    {"first_ended", LineState::kSucceeded},  // this one and all above have ended
     // ssh_sessions.status
     {"ssh_waking", schemas::SshStatus::kWaking},
     {"ssh_ready", schemas::SshStatus::kReady},

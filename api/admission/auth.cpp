@@ -119,11 +119,15 @@ std::shared_ptr<const Auth::Table> Auth::table() const {
   return table_;
 }
 
-PrincipalPtr Auth::principal_of(const std::string& key_id) const {
-  const auto table = this->table();
-  const auto at = table->find(key_id);
-  if (at == table->end() || !at->second->is_live(store_.clock().wall())) return nullptr;
-  return at->second->principal;
+base::Result<PrincipalPtr> Auth::principal_of(const std::string& key_id) {
+  for (const bool is_fresh : {false, true}) {
+    const auto table = this->table();
+    const auto at = table->find(key_id);
+    if (at != table->end() && at->second->is_live(store_.clock().wall())) return at->second->principal;
+    if (is_fresh) break;
+    if (const base::Status loaded = load_changes(); !loaded) return loaded.error();
+  }
+  return PrincipalPtr();
 }
 
 Auth::Decision Auth::check(std::string_view key_text, std::string_view address) {

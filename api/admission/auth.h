@@ -74,9 +74,9 @@ class Auth {
   // After `needs_lookup`: reads the keys if they have changed, and checks again. Blocks; runs on the pool.
   Decision look_up(std::string_view key_text, std::string_view address);
 
-  // The caller with this key, for work in its name; null: the key is unknown, revoked or expired. Never
-  // blocks.
-  PrincipalPtr principal_of(const std::string& key_id) const;
+  // The caller with this key, for work in its name; null: the key is unknown, revoked or expired. Reads the
+  // keys if it is not in memory; blocks then.
+  base::Result<PrincipalPtr> principal_of(const std::string& key_id);
 
   // Reads all keys if access_version has changed, and writes last_used of the keys in use. Returns the ids of
   // the keys that were revoked, have expired or have lost rights since the previous call. Blocks; runs on the

@@ -15,6 +15,16 @@ namespace {
 
 constexpr int kOutputsPerRead = 500;
 
+// In place of a line whose stored bytes have changed.
+constexpr std::string_view kDamagedLine =
+    R"({"id":null,"custom_id":null,"response":null,"error":{"code":"result_damaged",)"
+    R"("message":"The stored reply to this request is damaged"}})"
+    "\n";
+
+bool is_damaged(const base::Error& error) {
+  return error.code == base::Code::kResultDamaged || error.code == base::Code::kStoredDamaged;
+}
+
 base::Status write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -37,8 +47,8 @@ base::Status each_output_line(storage::Store& store, const base::Uuid& batch, bo
     for (auto& line : *lines) {
       after = line.sequence;
       const auto bytes = read_payload(store, std::move(line.payload));
-      if (!bytes) return bytes.error();
-      if (base::Status taken = take(*bytes); !taken) return taken;
+      if (!bytes && !is_damaged(bytes.error())) return bytes.error();
+      if (base::Status taken = take(bytes ? std::string_view(*bytes) : kDamagedLine); !taken) return taken;
     }
   }
 }
@@ -51,6 +61,12 @@ bool send_partial_output(Context& context, const CallPtr& call, const base::Uuid
     return true;
   }
   if (!*output) return false;
+  auto permit = context.join_permits.take(call->tenant());
+  if (!permit) {
+    call->fail(
+        base::error(base::Code::kOverloaded, "Too many growing outputs are being read at once; retry"));
+    return true;
+  }
   storage::OpenFile copy(
       ::open(context.store.options().data_dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (copy.fd() < 0) {
@@ -67,6 +83,8 @@ bool send_partial_output(Context& context, const CallPtr& call, const base::Uuid
     call->fail(read_error(copied.error(), "The output of the batch cannot be read"));
     return true;
   }
+  const auto now = storage::Batches(context.store).open_output(call->tenant(), file);
+  if (now && !*now) return false;  // the batch has ended meanwhile: the file is whole
   front::Reply head{.status = 200,
                     .content_type = "application/octet-stream",
                     .headers = {{"cache-control", "no-store"}, {"x-content-type-options", "nosniff"}},

@@ -23,7 +23,7 @@ constexpr int kDrivenMax =
 
 }  // namespace
 
-BatchRunner::BatchRunner(Context& context, Guard& guard, const Auth& auth)
+BatchRunner::BatchRunner(Context& context, Guard& guard, Auth& auth)
     : context_(context),
       guard_(guard),
       auth_(auth),
@@ -39,21 +39,21 @@ void BatchRunner::start() {
 }
 
 void BatchRunner::wake() {
-  const std::lock_guard lock(arrivals_->mutex);
-  arrivals_->is_woken = true;
-  arrivals_->changed.notify_all();
+  const std::lock_guard lock(answers_->mutex);
+  answers_->is_woken = true;
+  answers_->changed.notify_all();
 }
 
 void BatchRunner::refuse_new() {
-  const std::lock_guard lock(arrivals_->mutex);
-  arrivals_->is_draining = true;
+  const std::lock_guard lock(answers_->mutex);
+  answers_->is_draining = true;
 }
 
 void BatchRunner::stop() {
   {
-    const std::lock_guard lock(arrivals_->mutex);
-    arrivals_->is_stopped = true;
-    arrivals_->changed.notify_all();
+    const std::lock_guard lock(answers_->mutex);
+    answers_->is_stopped = true;
+    answers_->changed.notify_all();
   }
   if (!thread_.joinable()) return;
   thread_.join();
@@ -63,45 +63,71 @@ void BatchRunner::stop() {
 }
 
 void BatchRunner::run() {
-  for (;;) {
+  do {
     claim();
     step_all();
-    auto next = Clock::now() + kClaimEvery;
-    for (const auto& [id, each] : runs_) next = std::min(next, each.due);
-    std::unique_lock lock(arrivals_->mutex);
-    arrivals_->changed.wait_until(lock, next, [this] {
-      return arrivals_->is_stopped || arrivals_->is_woken || !arrivals_->replies.empty();
-    });
-    if (arrivals_->is_stopped) return;
-    if (std::exchange(arrivals_->is_woken, false)) claim_at_ = {};
-    for (const Arrival& each : arrivals_->replies) {
-      if (const auto run = runs_.find(each.batch); run != runs_.end()) run->second.due = {};
-    }
+  } while (wait());
+  for (auto& [id, each] : runs_) {  // what was answered meanwhile is kept
+    if (const auto taken = take_answers(each); !taken) note_fault(each, taken.error());
   }
+}
+
+bool BatchRunner::wait() {
+  auto next = Clock::now() + kClaimEvery;
+  for (const auto& [id, each] : runs_) next = std::min(next, std::max(each.due, each.faulted_until));
+  std::unique_lock lock(answers_->mutex);
+  answers_->changed.wait_until(
+      lock, next, [this] { return answers_->is_stopped || answers_->is_woken || answers_->has_new; });
+  if (answers_->is_stopped) return false;
+  if (std::exchange(answers_->is_woken, false)) claim_at_ = {};
+  if (std::exchange(answers_->has_new, false)) forget_others();
+  return true;
+}
+
+// Answers to lines of batches that this process no longer drives are not needed. REQUIRES: the mutex is held.
+void BatchRunner::forget_others() {
+  std::erase_if(answers_->lines, [this](const AnsweredLine& each) {
+    if (runs_.contains(each.batch)) return false;
+    bytes_in_flight_ -= each.line.bytes;
+    return true;
+  });
+  for (const AnsweredLine& each : answers_->lines) runs_.find(each.batch)->second.due = {};
 }
 
 // A batch in which nothing happens is looked at less and less often.
 void BatchRunner::step_all() {
   for (auto& [id, each] : runs_) {
+    {
+      const std::lock_guard lock(answers_->mutex);
+      if (answers_->is_stopped) return;
+    }
     const auto now = Clock::now();
-    if (now < each.due) continue;
-    const auto more = step(each);
-    const bool goes_on = more && *more;
-    each.wait = goes_on ? milliseconds(0) : std::clamp(each.wait * 2, kStepEvery, kStepEveryMax);
-    if (more) {
-      each.due = now + each.wait;
+    if (now < std::max(each.due, each.faulted_until)) continue;
+    renew_when_due();
+    base::Result<bool> more = false;
+    try {
+      more = step(each);
+    } catch (const std::exception& broken) {
+      more = base::error(base::Code::kInternal, broken.what());
+    }
+    if (!more) {
+      note_fault(each, more.error());
       continue;
     }
-    each.validation = nullptr;  // it begins again
-    each.input.reset();
-    each.due = each.paused_until = now + kAfterFault;
-    const auto code = more.error().code;
-    if (code == base::Code::kInvalidState || code == base::Code::kNotFound) {
-      claim_at_ = {};  // another process drives it
-    } else {
-      base::log_warn("batch_step_failed",
-                     {{"batch", schemas::batch_id(id)}, {"error", more.error().message}});
-    }
+    each.wait = *more ? milliseconds(0) : std::clamp(each.wait * 2, kStepEvery, kStepEveryMax);
+    each.due = now + each.wait;
+  }
+}
+
+void BatchRunner::note_fault(Run& run, const base::Error& error) {
+  run.validation = nullptr;  // it begins again
+  run.input.reset();
+  run.faulted_until = Clock::now() + kAfterFault;
+  if (error.code == base::Code::kInvalidState || error.code == base::Code::kNotFound) {
+    claim_at_ = {};  // another process drives it, or its state has changed
+    run.faulted_until = Clock::now() + kStepEvery;
+  } else {
+    base::log_warn("batch_step_failed", {{"batch", schemas::batch_id(run.id)}, {"error", error.message}});
   }
 }
 
@@ -109,12 +135,19 @@ void BatchRunner::step_all() {
 void BatchRunner::claim() {
   if (Clock::now() < claim_at_) return;
   claim_at_ = Clock::now() + kClaimEvery;
+  bool is_draining = false;
+  {
+    const std::lock_guard lock(answers_->mutex);
+    is_draining = answers_->is_draining;
+  }
+  if (is_draining) return give_back();
   if (runs_.empty()) {
     const auto open = batches_.has_open();
     if (!open || !*open) return;
   }
   const auto ids = batches_.claim(kDrivenMax);
   if (!ids) return base::log_warn("batches_claim_failed", {{"error", ids.error().message}});
+  renew_at_ = claim_at_;
   std::erase_if(runs_, [&](const auto& each) { return std::ranges::find(*ids, each.first) == ids->end(); });
   driven_.set(static_cast<double>(ids->size()));
   for (const base::Uuid& id : *ids) {
@@ -125,21 +158,34 @@ void BatchRunner::claim() {
   }
 }
 
+// Before this process ends, others go on with its batches as soon as no line is unanswered.
+void BatchRunner::give_back() {
+  renew_when_due();
+  if (has_given_back_ || in_flight(false) > 0) return;
+  if (const base::Status released = batches_.release(); !released) return;
+  has_given_back_ = true;
+  runs_.clear();
+}
+
+// Also within a long step: otherwise another process takes the batches.
+void BatchRunner::renew_when_due() {
+  if (runs_.empty() || Clock::now() < renew_at_) return;
+  renew_at_ = Clock::now() + kClaimEvery;
+  if (const base::Status renewed = batches_.renew(); !renewed)
+    base::log_warn("batches_renew_failed", {{"error", renewed.error().message}});
+}
+
 base::Result<bool> BatchRunner::step(Run& run) {
-  if (Clock::now() < run.paused_until) {
-    const auto taken = take_replies(run);
-    return taken ? base::Result<bool>(false) : taken.error();
-  }
   const auto driven = batches_.find(run.id);
   if (!driven) return driven.error();
+  const bool has_expired = driven->batch.expires_at <= context_.store.clock().wall();
   switch (driven->batch.status) {
     case schemas::BatchStatus::kValidating:
-      return validate(run, *driven);
+      return has_expired ? end_early(run, *driven) : validate(run, *driven);
     case schemas::BatchStatus::kInProgress:
-      if (driven->batch.expires_at <= context_.store.clock().wall()) return wind_up(run, *driven);
-      return progress(run, *driven);
+      return has_expired ? end_early(run, *driven) : progress(run, *driven);
     case schemas::BatchStatus::kCancelling:
-      return wind_up(run, *driven);
+      return end_early(run, *driven);
     case schemas::BatchStatus::kFinalizing:
       return finish(run, schemas::BatchStatus::kCompleted);
     default:

@@ -17,7 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kLinesPerStep = 256;
-constexpr std::size_t kEndBytesPerWrite = 1 << 20;
+constexpr std::size_t kEndsPerWrite = 64;
+constexpr int kInFlightMax = 64;                        // lines of all batches that are sent and not answered
+constexpr std::int64_t kBytesInFlightMax = 32LL << 20;  // of these, unless it is one
 constexpr int kAttemptsMax = 4;  // of a line that is answered directly and fails for a passing reason
 constexpr milliseconds kPauseMin{500}, kPauseMax{30'000};
 
@@ -53,45 +55,91 @@ std::string json_of(const front::Reply& reply) {
       .finish();
 }
 
-bool has_code(const front::Reply& reply, std::string_view code) {
-  return reply.body.find("\"" + std::string(code) + "\"") != std::string::npos;
+// True if a member of the error has this text.
+bool has_word(const front::Reply& reply, std::string_view word) {
+  return reply.body.find("\"" + std::string(word) + "\"") != std::string::npos;
+}
+
+// As a reply that has no body of its own.
+front::Reply own_error(int status, std::string_view code, std::string_view message) {
+  const std::string error = schemas::JsonObject()
+                                .member("message", message)
+                                .member("type", "server_error")
+                                .raw("param", "null")
+                                .member("code", code)
+                                .finish();
+  return {.status = status,
+          .content_type = "application/json",
+          .headers = {},
+          .body = schemas::JsonObject().raw("error", error).finish()};
 }
 
 }  // namespace
 
 base::Result<bool> BatchRunner::progress(Run& run, const Driven& driven) {
-  const PrincipalPtr principal = auth_.principal_of(driven.key_id);
-  if (!principal) {
-    const schemas::BatchError why{.code = "key_invalid",
-                                  .message = "The API key that created the batch was revoked or has expired"};
-    const base::Status begun = batches_.begin_cancel(run.id, why);
-    return begun ? base::Result<bool>(true) : begun.error();
-  }
-  const auto replied = take_replies(run);
-  if (!replied) return replied.error();
+  const auto principal = auth_.principal_of(driven.key_id);
+  if (!principal) return principal.error();
+  if (!*principal)
+    return cancel_with(run, "key_invalid", "The API key that created the batch was revoked or has expired");
+  const auto answered = take_answers(run);
+  if (!answered) return answered.error();
   const auto collected = collect_jobs(run, driven);
   if (!collected) return collected.error();
-  const auto sent = submit(run, driven, principal);
+  const auto sent = submit(run, driven, *principal);
+  if (!sent && sent.error().code == base::Code::kStoredDamaged)
+    return cancel_with(run, "input_damaged", sent.error().message);
   if (!sent) return sent.error();
-  if (*replied || *collected || *sent > 0 || run.in_flight > 0) return *replied || *collected;
-  if (!run.has_no_pending || !run.again.empty()) return false;
+  if (*answered || *collected || *sent > 0 || run.in_flight > 0) return *answered || *collected;
+  if (!run.has_no_pending || !run.to_resend.empty()) return false;
+  return finalize_if_over(run);
+}
+
+base::Result<bool> BatchRunner::cancel_with(Run& run, std::string code, std::string message) {
+  const base::Status begun =
+      batches_.begin_cancel(run.id, {.code = std::move(code), .message = std::move(message)});
+  return begun ? base::Result<bool>(true) : begun.error();
+}
+
+base::Result<bool> BatchRunner::finalize_if_over(Run& run) {
   const auto open = batches_.submitted_count(run.id, 1);
   if (!open) return open.error();
   if (*open > 0) return false;
-  const base::Status finalizing = batches_.finalize(run.id);
-  return finalizing ? base::Result<bool>(true) : finalizing.error();
+  const auto is_over = batches_.finalize(run.id);
+  if (!is_over) return is_over.error();
+  if (!*is_over) {  // a line was refused for the batch's sake, and is pending
+    run.next_after = 0;
+    run.has_no_pending = false;
+  }
+  return true;
+}
+
+int BatchRunner::in_flight(bool only_direct) const {
+  int count = 0;
+  for (const auto& [id, each] : runs_) {
+    if (!only_direct || !each.makes_jobs.value_or(false)) count += each.in_flight;
+  }
+  return count;
+}
+
+// How many lines may be sent now, but for the window of jobs.
+int BatchRunner::room(const Run& run, const Driven& driven) const {
+  const int left = std::min(kInFlightMax - in_flight(false), kLinesPerStep);
+  if (run.makes_jobs == true) return left;
+  // The first line shows what the others are. Under a limit of costs, one after the other.
+  if (!run.makes_jobs || driven.batch.cost_max) return run.in_flight > 0 ? 0 : std::min(left, 1);
+  return std::min(left, context_.options.batches.direct - in_flight(true));
 }
 
 base::Result<std::vector<BatchRunner::Line>> BatchRunner::next_lines(Run& run, int most) {
   std::vector<Line> lines;
-  while (!run.again.empty() && std::ssize(lines) < most) {
-    lines.push_back(std::move(run.again.back()));
-    run.again.pop_back();
+  while (!run.to_resend.empty() && std::ssize(lines) < most) {
+    lines.push_back(std::move(run.to_resend.back()));
+    run.to_resend.pop_back();
   }
   if (std::ssize(lines) == most || run.has_no_pending) return lines;
   auto more = batches_.pending(run.id, run.next_after, most - static_cast<int>(lines.size()));
   if (!more) {
-    std::ranges::move(lines, std::back_inserter(run.again));
+    std::ranges::move(lines, std::back_inserter(run.to_resend));
     return more.error();
   }
   run.has_no_pending = more->empty();
@@ -103,165 +151,184 @@ base::Result<std::vector<BatchRunner::Line>> BatchRunner::next_lines(Run& run, i
 // Returns the number of lines that were sent.
 base::Result<int> BatchRunner::submit(Run& run, const Driven& driven, const PrincipalPtr& principal) {
   {
-    const std::lock_guard lock(arrivals_->mutex);
-    if (arrivals_->is_draining) return 0;
+    const std::lock_guard lock(answers_->mutex);
+    if (answers_->is_draining) return 0;
   }
-  if (Clock::now() < run.paused_until || (run.has_no_pending && run.again.empty())) return 0;
-  const schemas::BatchLimits& limits = context_.options.batches;
-  const int window = run.has_jobs ? limits.window : std::min(limits.direct, limits.window);
+  if (Clock::now() < run.paused_until || (run.has_no_pending && run.to_resend.empty())) return 0;
+  int most = room(run, driven);
+  if (most <= 0) return 0;
+  const int window = context_.options.batches.window;
   const auto submitted = batches_.submitted_count(run.id, window);
   if (!submitted) return submitted.error();
-  const int most = std::min(window - *submitted - run.in_flight, kLinesPerStep);
+  most = std::min(most, window - *submitted - run.in_flight);
   if (most <= 0) return 0;
   auto lines = next_lines(run, most);
   if (!lines) return lines.error();
-  for (std::size_t i = 0; i < lines->size(); ++i) {
-    if (const base::Status sent = send(run, driven, principal, (*lines)[i]); !sent) {
-      std::move(lines->begin() + static_cast<std::ptrdiff_t>(i), lines->end(), std::back_inserter(run.again));
-      return sent.error();
+  int sent = 0;
+  for (const Line& line : *lines) {
+    const bool fits = bytes_in_flight_ == 0 || bytes_in_flight_ + line.bytes <= kBytesInFlightMax;
+    const base::Status done = fits ? send(run, driven, principal, line) : base::Status();
+    if (fits && done) {
+      ++sent;
+      continue;
     }
+    std::move(lines->begin() + sent, lines->end(), std::back_inserter(run.to_resend));
+    if (!done) return done.error();
+    break;
   }
-  return static_cast<int>(lines->size());
+  return sent;
 }
 
 base::Status BatchRunner::send(Run& run, const Driven& driven, const PrincipalPtr& principal,
                                const Line& line) {
+  const schemas::Batch& batch = driven.batch;
+  const bool is_spent = batch.cost_max && batch.cost >= *batch.cost_max && batch.cost > 0;
+  if (is_spent && run.makes_jobs != true) {
+    fail_line(run, line, "budget_exceeded", "The batch has reached its max_cost_usd");
+    return write_ends(run);
+  }
   if (!run.input) {
-    if (!driven.input) return base::error(base::Code::kStoredDamaged, "the input of the batch is missing");
+    if (!driven.input) return base::error(base::Code::kStoredDamaged, "The input of the batch is missing");
     auto file = context_.store.blobs().open(*driven.input);
     if (!file) return file.error();
     run.input.emplace(*std::move(file), context_.options.batches.line_bytes_max);
   }
   auto text = run.input->read(line.starts_at, line.bytes);
   if (!text) return text.error();
-  auto read = schemas::parse_batch_line(*text, driven.batch.shape, driven.batch.endpoint, line.number);
-  if (!read) return base::error(base::Code::kStoredDamaged, "the input of the batch has changed");
-  const bool is_chat = driven.batch.endpoint == "/v1/chat/completions";
-  const bool is_execution = driven.batch.endpoint.starts_with("/v1/machines/");
+  auto read = schemas::parse_batch_line(*text, batch.shape, batch.endpoint, line.number);
+  if (!read) return base::error(base::Code::kStoredDamaged, "The input of the batch has changed");
+  const bool is_chat = batch.endpoint == "/v1/chat/completions";
+  const bool is_execution = batch.endpoint.starts_with("/v1/machines/");
   Guard::LineRequest request{
-      .path = driven.batch.endpoint,
-      .body = schemas::batch_line_request(std::move(read->body), driven.batch.model, is_chat),
+      .path = batch.endpoint,
+      .body = schemas::batch_line_request(std::move(read->body), batch.model, is_chat),
       .idempotency_key = is_execution ? schemas::batch_id(run.id) + "_" + std::to_string(line.number) : "",
       .principal = principal,
       .line = {.batch = run.id,
                .number = line.number,
                .driver = batches_.driver(),
-               .expires_at = driven.batch.expires_at}};
+               .expires_at = batch.expires_at}};
   ++run.in_flight;
+  bytes_in_flight_ += line.bytes;
   guard_.send_line(
       std::move(request), context_.options.reply_bytes_max,
-      [arrivals = arrivals_, id = run.id, generation = run.generation, line](Guard::LineReply reply) {
-        const std::lock_guard lock(arrivals->mutex);
-        arrivals->replies.push_back({id, generation, line, std::move(reply)});
-        arrivals->changed.notify_all();
+      [answers = answers_, id = run.id, generation = run.generation, line](Guard::LineReply reply) {
+        const std::lock_guard lock(answers->mutex);
+        answers->lines.push_back({id, generation, line, std::move(reply)});
+        answers->has_new = true;
+        answers->changed.notify_all();
       });
   return {};
 }
 
 // True: there were some.
-base::Result<bool> BatchRunner::take_replies(Run& run) {
-  std::vector<Arrival> arrived;
+base::Result<bool> BatchRunner::take_answers(Run& run) {
+  std::vector<AnsweredLine> mine;
   {
-    const std::lock_guard lock(arrivals_->mutex);
-    std::vector<Arrival> others;
-    for (Arrival& each : arrivals_->replies) {
-      if (!runs_.contains(each.batch)) continue;
-      (each.batch == run.id ? arrived : others).push_back(std::move(each));
-    }
-    arrivals_->replies = std::move(others);
+    const std::lock_guard lock(answers_->mutex);
+    std::vector<AnsweredLine> others;
+    for (AnsweredLine& each : answers_->lines)
+      (each.batch == run.id ? mine : others).push_back(std::move(each));
+    answers_->lines = std::move(others);
   }
-  for (auto each = arrived.begin(); each != arrived.end(); ++each) {
-    if (each->generation != run.generation) continue;
-    if (const base::Status taken = take_reply(run, *each); !taken) {
-      const std::lock_guard lock(arrivals_->mutex);  // they are taken again
-      std::move(each, arrived.end(), std::back_inserter(arrivals_->replies));
+  for (auto each = mine.begin(); each != mine.end(); ++each) {
+    const bool is_current = each->generation == run.generation;
+    const base::Status taken = is_current ? take_answer(run, *each) : base::Status();
+    if (!taken) {
+      const std::lock_guard lock(answers_->mutex);  // they are taken again
+      std::move(each, mine.end(), std::back_inserter(answers_->lines));
       return taken.error();
     }
-    --run.in_flight;
+    if (is_current) --run.in_flight;
+    bytes_in_flight_ -= each->line.bytes;
   }
   if (const base::Status written = write_ends(run); !written) return written.error();
-  return !arrived.empty();
+  return !mine.empty();
 }
 
 // The line fails now, and may not when it is sent again later.
-bool BatchRunner::is_passing(Run& run, const Arrival& arrival) const {
-  const front::Reply& reply = *arrival.reply.reply;
-  if (reply.status == 429) return !has_code(reply, "budget_exceeded");
+bool BatchRunner::is_passing(Run& run, const AnsweredLine& answered) const {
+  const front::Reply& reply = *answered.reply.reply;
+  if (reply.status == 429) return !has_word(reply, "budget_exceeded");
   if (reply.status == 503) return true;
   const bool may_pass = reply.status >= 500 && header_of(reply, "x-should-retry") != "false";
-  return may_pass && ++run.attempts[arrival.line.number] < kAttemptsMax;
+  return may_pass && ++run.attempts[answered.line.number] < kAttemptsMax;
 }
 
-base::Status BatchRunner::take_reply(Run& run, const Arrival& arrival) {
-  if (arrival.reply.job) {
-    run.has_jobs = true;
+base::Status BatchRunner::take_answer(Run& run, const AnsweredLine& answered) {
+  const Guard::LineReply& got = answered.reply;
+  if (got.job) {
+    run.makes_jobs = true;
     return {};
   }
-  if (!arrival.reply.reply) {
-    front::Reply cut{
-        .status = 502,
-        .content_type = "application/json",
-        .headers = {},
-        .body = R"({"error":{"message":"The reply was cut off, or is larger than results.reply_max",)"
-                R"("type":"server_error","param":null,"code":"reply_incomplete"}})"};
-    return end_line(run, arrival.line, false, cut, arrival.reply.request_id);
+  if (!got.reply)
+    return end_line(
+        run, answered.line, std::nullopt,
+        own_error(502, "reply_incomplete", "The reply was cut off, or is too large (ocr.reply_max)"),
+        got.request_id);
+  const front::Reply& reply = *got.reply;
+  // It was submitted before, or its batch has ended or has another driver: it ends otherwise.
+  if (reply.status == 409 && has_word(reply, storage::kBatchLineParam)) return {};
+  if (is_passing(run, answered)) {
+    run.paused_until = Clock::now() + pause_of(reply);
+    run.to_resend.push_back(answered.line);
+    return {};
   }
-  const front::Reply& reply = *arrival.reply.reply;
-  if (reply.status == 409) {
-    const auto pending = batches_.pending(run.id, arrival.line.number - 1, 1);
-    if (!pending) return pending.error();
-    if (pending->empty() || pending->front().number != arrival.line.number)
-      return {};  // it was submitted before
-  }
-  if (!is_passing(run, arrival)) return end_line(run, arrival.line, true, reply, arrival.reply.request_id);
-  run.paused_until = Clock::now() + pause_of(reply);
-  run.again.push_back(arrival.line);
-  return {};
+  if (!run.makes_jobs && reply.status < 300) run.makes_jobs = false;
+  return end_line(run, answered.line, std::nullopt, reply, got.request_id);
 }
 
 // True: there were some.
 base::Result<bool> BatchRunner::collect_jobs(Run& run, const Driven& driven) {
   const auto ended = batches_.ended(run.id, kLinesPerStep);
   if (!ended) return ended.error();
+  bool has_collected = false;
+  for (const SubmittedLine& each : *ended) {
+    run.makes_jobs = true;
+    const auto done = end_job(run, driven, each);
+    if (!done) return done.error();
+    has_collected = has_collected || *done;
+  }
+  if (const base::Status written = write_ends(run); !written) return written.error();
+  return has_collected;
+}
+
+// False: its result cannot be read now.
+base::Result<bool> BatchRunner::end_job(Run& run, const Driven& driven, const SubmittedLine& line) {
+  const Line of{.number = line.number, .custom_id = line.custom_id};
+  if (line.is_lost) {
+    fail_line(run, of, "job_deleted", "The job of this line was deleted");
+    return true;
+  }
   const auto owner = std::make_shared<Principal>();
   owner->key_id = driven.key_id;
   owner->tenant = driven.tenant;
-  for (const auto& each : *ended) {
-    run.has_jobs = true;
-    const Line line{.number = each.number, .custom_id = each.custom_id};
-    if (each.is_lost) {
-      run.ends.push_back(
-          {.number = each.number,
-           .output = {.bytes = schemas::batch_error_line(run.id, each.number, each.custom_id, "job_deleted",
-                                                         "The job of this line was deleted"),
-                      .blob = {}}});
-      continue;
-    }
-    std::optional<front::Reply> reply;
-    std::string request_id;
-    guard_.send_result(owner, driven.batch.endpoint, each.job, context_.options.reply_bytes_max,
-                       [&](Guard::LineReply got) {
-                         reply = std::move(got.reply);
-                         request_id = each.job.str();
-                       });
-    if (reply && reply->status == 503)
-      return base::error(base::Code::kOverloaded, "a result cannot be read now");
-    if (!reply) reply = front::Reply{.status = 413, .content_type = {}, .headers = {}, .body = {}};
-    if (const base::Status done = end_line(run, line, each.has_succeeded, *reply, request_id); !done)
-      return done.error();
-  }
-  if (const base::Status written = write_ends(run); !written) return written.error();
-  return !ended->empty();
+  std::optional<front::Reply> reply;
+  guard_.send_result(owner, driven.batch.endpoint, line.job, context_.options.reply_bytes_max,
+                     [&](Guard::LineReply got) { reply = std::move(got.reply); });
+  if (line.has_succeeded && reply && reply->status == 503) return false;
+  if (!reply) reply = own_error(413, "result_too_large", "The result is larger than ocr.reply_max");
+  const base::Status done = end_line(run, of, line.has_succeeded, *reply, line.job.str());
+  return done ? base::Result<bool>(true) : done.error();
 }
 
-base::Status BatchRunner::end_line(Run& run, const Line& line, bool may_succeed, const front::Reply& reply,
-                                   const std::string& request_id) {
-  LineEnd end{.number = line.number,
-              .has_succeeded = may_succeed && reply.status >= 200 && reply.status < 300,
-              .output = {}};
+void BatchRunner::fail_line(Run& run, const Line& line, std::string_view code,
+                            std::string_view message) const {
+  run.ends.push_back(
+      {.number = line.number,
+       .output = {.bytes = schemas::batch_error_line(run.id, line.number, line.custom_id, code, message),
+                  .blob = {}}});
+}
+
+base::Status BatchRunner::end_line(Run& run, const Line& line, std::optional<bool> job_succeeded,
+                                   const front::Reply& reply, const std::string& request_id) {
+  const bool is_good = reply.status >= 200 && reply.status < 300;
+  LineEnd end{.number = line.number, .has_succeeded = is_good && job_succeeded.value_or(true), .output = {}};
   schemas::BatchReply shown{.status = reply.status, .request_id = request_id, .body = json_of(reply)};
   end.usage = schemas::usage_of_reply(shown.body);
-  end.cost = schemas::nano_usd(number_of(header_of(reply, "x-millrace-cost-usd")).value_or(0));
+  const auto cost = number_of(header_of(reply, "x-millrace-cost-usd"));
+  if (cost) end.cost = schemas::nano_usd(*cost);
+  if (!cost && job_succeeded == true) end.cost = std::nullopt;  // not told
   end.output.bytes = schemas::batch_output_line(run.id, line.number, line.custom_id, shown);
   if (end.output.bytes.size() > storage::kInlineMax) {
     auto staged = storage::stage_reserved(context_.store.blobs(), end.output.bytes);
@@ -276,15 +343,11 @@ base::Status BatchRunner::end_line(Run& run, const Line& line, bool may_succeed,
 
 base::Status BatchRunner::write_ends(Run& run) {
   while (!run.ends.empty()) {
-    std::vector<LineEnd> some;
-    std::size_t bytes = 0, count = 0;
-    for (; count < run.ends.size() && bytes < kEndBytesPerWrite; ++count) {
-      bytes += run.ends[count].output.bytes.size() + 256;
-      some.push_back(run.ends[count]);
-    }
+    const auto count = static_cast<std::ptrdiff_t>(std::min(run.ends.size(), kEndsPerWrite));
+    const std::vector<LineEnd> some(run.ends.begin(), run.ends.begin() + count);
     if (const base::Status written = batches_.end_lines(run.id, some); !written) return written;
     for (const LineEnd& end : some) (end.has_succeeded ? succeeded_ : failed_).add();
-    run.ends.erase(run.ends.begin(), run.ends.begin() + static_cast<std::ptrdiff_t>(count));
+    run.ends.erase(run.ends.begin(), run.ends.begin() + count);
   }
   return {};
 }

@@ -20,7 +20,7 @@ schemas::BatchError line_fault(const BatchInput::Line& line, std::string code, s
 
 base::Result<std::unique_ptr<BatchRunner::Validation>> BatchRunner::begin_validation(
     const Driven& driven) const {
-  if (!driven.input) return base::error(base::Code::kStoredDamaged, "the input of the batch is missing");
+  if (!driven.input) return base::error(base::Code::kStoredDamaged, "The input of the batch is missing");
   auto file = context_.store.blobs().open(*driven.input);
   if (!file) return file.error();
   return std::unique_ptr<Validation>(
@@ -52,35 +52,46 @@ void BatchRunner::check_line(Validation& check, const Driven& driven, const Batc
 base::Result<bool> BatchRunner::validate(Run& run, const Driven& driven) {
   if (!run.validation) {
     auto begun = begin_validation(driven);
+    if (!begun && begun.error().code == base::Code::kStoredDamaged) {
+      const base::Status failed =
+          batches_.fail(run.id, {{.code = "input_damaged", .message = begun.error().message}}, 0);
+      return failed ? base::Result<bool>(true) : failed.error();
+    }
     if (!begun) return begun.error();
     run.validation = *std::move(begun);
   }
   Validation& check = *run.validation;
-  if (!check.is_clean) {
-    const auto dropped = batches_.drop_lines(run.id);
-    if (!dropped) return dropped.error();
-    check.is_clean = *dropped;
-    return true;
-  }
+  if (check.is_clean) return check.is_read ? end_validation(run) : read_lines(run, driven);
+  const auto dropped = batches_.drop_lines(run.id);
+  if (!dropped) return dropped.error();
+  check.is_clean = *dropped;
+  return true;
+}
+
+base::Result<bool> BatchRunner::read_lines(Run& run, const Driven& driven) {
+  Validation& check = *run.validation;
+  const int lines_max = context_.options.batches.lines_max;
   std::string text;
-  for (std::int64_t bytes = 0; bytes < kBytesPerStep;) {
+  for (std::int64_t bytes = 0; bytes < kBytesPerStep && check.unsaved.size() < kLinesPerWrite;) {
     const auto line = check.input.next(text);
     if (!line) return line.error();
-    if (!*line) return end_validation(run);
+    check.is_read = !*line;
+    if (check.is_read) break;
     bytes += (*line)->bytes;
-    if (++check.lines > context_.options.batches.lines_max) {
-      check.errors.push_back({.code = "too_many_lines",
-                              .message = "The input has more than " +
-                                         std::to_string(context_.options.batches.lines_max) +
-                                         " lines (batches.lines)"});
-      return end_validation(run);
+    if (++check.lines > lines_max) {
+      check.errors.push_back(
+          {.code = "too_many_lines",
+           .message = "The input has more than " + std::to_string(lines_max) + " lines (batches.lines)"});
+      check.is_read = true;
+      break;
     }
     check_line(check, driven, **line, text);
-    if (check.unsaved.size() < kLinesPerWrite) continue;
-    if (const base::Status added = batches_.add_lines(run.id, check.unsaved); !added) return added.error();
-    check.unsaved.clear();
-    return true;
   }
+  if (check.errors.empty() && !check.unsaved.empty()) {
+    if (const base::Status added = batches_.add_lines(run.id, check.unsaved); !added) return added.error();
+  }
+  check.unsaved.clear();
+  if (check.is_read) check.is_clean = check.errors.empty();  // what was stored is dropped
   return true;
 }
 
@@ -88,15 +99,10 @@ base::Result<bool> BatchRunner::end_validation(Run& run) {
   Validation& check = *run.validation;
   if (check.lines == 0)
     check.errors.push_back({.code = "empty_file", .message = "The input has no requests"});
-  const bool is_valid = check.errors.empty();
-  if (is_valid) {
-    if (const base::Status added = batches_.add_lines(run.id, check.unsaved); !added) return added.error();
-  }
-  const base::Status ended =
-      is_valid ? batches_.begin(run.id, check.lines) : batches_.fail(run.id, check.errors, check.lines);
+  const base::Status ended = check.errors.empty() ? batches_.begin(run.id, check.lines)
+                                                  : batches_.fail(run.id, check.errors, check.lines);
   if (!ended) return ended.error();
   run.validation = nullptr;
-  if (!is_valid) claim_at_ = {};
   return true;
 }
 

@@ -201,8 +201,10 @@ void stored_file_content(Context& context, CallPtr call) {
   if (!id) return;
   const auto file = storage::Files(context.store).file(call->tenant(), *id);
   if (file) return send_content(context, call, call->tenant(), *file);
-  if (file.error().code == Code::kNotFound && send_partial_output(context, call, *id)) return;
-  call->fail(file.error());
+  if (file.error().code != Code::kNotFound) return call->fail(file.error());
+  if (send_partial_output(context, call, *id)) return;
+  const auto whole = storage::Files(context.store).file(call->tenant(), *id);
+  whole ? send_content(context, call, call->tenant(), *whole) : call->fail(whole.error());
 }
 
 void stored_file_url(Context& context, CallPtr call) {

@@ -21,7 +21,7 @@ struct LineMembers {
   std::optional<std::string> custom_id, method, url;
   std::optional<std::string> body;  // an object, as sent
   bool has_other_body = false;      // it has one that is no object
-  bool is_stream = false;
+  bool is_stream = false, is_not_deferred = false;
 };
 
 // Another type counts as absent.
@@ -42,9 +42,10 @@ bool read_line_body(lines::value& value, LineMembers& out) {
     if (std::move(each).get(field) != simdjson::SUCCESS) return false;
     std::string_view key;
     if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
+    if (key != "stream" && key != "deferred") continue;
     bool flag = false;
-    const bool is_true = key == "stream" && field.value().get_bool().get(flag) == simdjson::SUCCESS && flag;
-    if (is_true) out.is_stream = true;
+    if (field.value().get_bool().get(flag) != simdjson::SUCCESS) continue;
+    (key == "stream" ? out.is_stream : out.is_not_deferred) = flag == (key == "stream");
   }
   if (object.reset().error() != simdjson::SUCCESS) return false;
   std::string_view raw;
@@ -146,6 +147,10 @@ tl::expected<BatchLine, BatchError> parse_batch_line(std::string& text, BatchSha
   if (line.is_stream)
     return tl::make_unexpected(line_error(
         number, "unsupported_parameter", "`stream` must not be true: a batch has no streams", "body.stream"));
+  if (line.is_not_deferred)
+    return tl::make_unexpected(line_error(number, "unsupported_parameter",
+                                          "`deferred` must not be false: a batch answers later",
+                                          "body.deferred"));
   return BatchLine{.custom_id = *std::move(line.custom_id), .body = *std::move(line.body)};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "platform/base/ids.h"
 #include "platform/base/result.h"
@@ -19,8 +20,12 @@ struct BatchLineRef {
   base::WallTime expires_at{};  // of the batch, and the deadline of the job
 };
 
-// Inside storage. kInvalidState: the line was submitted before, or `driver` no longer drives the batch.
-// kBudgetExceeded: the line could exceed the batch's own limit of costs.
+// The `param` of the error for a line that may not be submitted now, whatever it says.
+inline constexpr std::string_view kBatchLineParam = "batch_line";
+
+// Inside storage. kInvalidState (with kBatchLineParam): the line was submitted before, or `driver` no longer
+// drives the batch, or it is no longer in progress. kBudgetExceeded: the line could exceed the batch's own
+// limit of costs.
 std::optional<base::Error> line_refusal(Tx& tx, const BatchLineRef& line,
                                         std::optional<schemas::NanoUsd> cost_max);
 // The line becomes this job. REQUIRES: no refusal, in the same transaction.

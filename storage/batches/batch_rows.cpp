@@ -65,9 +65,10 @@ std::optional<base::Error> line_refusal(Tx& tx, const BatchLineRef& line,
                                         std::optional<schemas::NanoUsd> cost_max) {
   auto s = tx.db.prepare(R"(
       SELECT b.cost_max, b.cost + b.reserved FROM batch_lines AS l JOIN batches AS b ON b.id = l.batch
-      WHERE l.batch = ?1 AND l.line = ?2 AND l.state = 0 AND b.driver = ?3 AND b.status = 1)"_sql);
+      WHERE l.batch = ?1 AND l.line = ?2 AND l.state = {line_pending} AND b.driver = ?3 AND b.status = {batch_in_progress})"_sql);
   if (!s.bind(line.batch, line.number, line.driver).step())
-    return base::error(base::Code::kInvalidState, "The line was submitted before");
+    return base::error(base::Code::kInvalidState, "The line was submitted before, or its batch has ended",
+                       std::string(kBatchLineParam));
   const auto limit = s.optional_integer(0);
   if (!limit) return std::nullopt;
   if (!cost_max)
@@ -80,7 +81,7 @@ std::optional<base::Error> line_refusal(Tx& tx, const BatchLineRef& line,
 void take_line(Tx& tx, const BatchLineRef& line, const schemas::JobId& job,
                std::optional<schemas::NanoUsd> cost_max) {
   auto s = tx.db.prepare(R"(
-      UPDATE batch_lines SET state = 1, job = ?3, kind = ?4, cost_max = ?5 WHERE batch = ?1 AND line = ?2)"_sql);
+      UPDATE batch_lines SET state = {line_submitted}, job = ?3, kind = ?4, cost_max = ?5 WHERE batch = ?1 AND line = ?2)"_sql);
   s.bind(line.batch, line.number, job.uuid, job.kind, cost_max).run();
   s.expect_one_change("submit a line");
   if (!cost_max || *cost_max == 0) return;

@@ -28,7 +28,7 @@ struct BatchIntake {
 };
 
 std::optional<base::Error> open_batches_refusal(Db& db, const std::string& tenant, int most) {
-  auto s = db.prepare("SELECT count(*) FROM batches WHERE tenant = ?1 AND status < 4");
+  auto s = db.prepare("SELECT count(*) FROM batches WHERE tenant = ?1 AND status < {first_over}"_sql);
   s.bind(tenant).step();
   if (s.integer(0) < most) return std::nullopt;
   return base::error(
@@ -135,16 +135,22 @@ int release_inputs(Tx& tx, int limit) {
   return static_cast<int>(over.size());
 }
 
+// Returns the number of rows.
 int drop_old(Tx& tx, std::chrono::milliseconds age, int limit) {
-  auto s = tx.db.prepare("SELECT id FROM batches WHERE ended_at <= ?1 ORDER BY ended_at LIMIT 1");
   const std::int64_t until = base::millis(tx.now - age);
-  if (!s.bind(until).step()) return 0;
-  const base::Uuid id = s.uuid(0);
-  s.run();
-  const int lines = delete_lines(tx.db, id, limit);
-  if (lines > 0) return lines;
-  tx.db.prepare("DELETE FROM batches WHERE id = ?1").bind(id).run();
-  return 1;
+  int rows = 0;
+  while (rows < limit) {
+    auto s = tx.db.prepare("SELECT id FROM batches WHERE ended_at <= ?1 ORDER BY ended_at LIMIT 1");
+    if (!s.bind(until).step()) return rows;
+    const base::Uuid id = s.uuid(0);
+    s.run();
+    const int most = limit - rows, lines = delete_lines(tx.db, id, most);
+    rows += lines;
+    if (lines == most) return rows;
+    tx.db.prepare("DELETE FROM batches WHERE id = ?1").bind(id).run();
+    ++rows;
+  }
+  return rows;
 }
 
 int drop_ended_batches(Tx& tx, std::chrono::milliseconds age, int limit) {
@@ -181,12 +187,9 @@ base::Result<std::vector<Batch>> Batches::list(const std::string& tenant, const 
     std::vector<base::Uuid> found;
     {
       const base::Uuid after = query.after.value_or(max_id());
-      const std::optional<std::int64_t> shape =
-          query.shape ? std::optional(static_cast<std::int64_t>(*query.shape)) : std::nullopt;
-      auto s = db.prepare(R"(
-          SELECT id FROM batches WHERE tenant = ?1 AND id < ?2 AND shape = coalesce(?3, shape)
-          ORDER BY id DESC LIMIT ?4 OFFSET ?5)"_sql);
-      s.bind(tenant, after, shape, query.limit, query.skip);
+      auto s = db.prepare(
+          "SELECT id FROM batches WHERE tenant = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 OFFSET ?4");
+      s.bind(tenant, after, query.limit, query.skip);
       while (s.step()) found.push_back(s.uuid(0));
     }
     for (const base::Uuid& id : found) {
@@ -235,7 +238,7 @@ base::Result<std::optional<Batches::OpenOutput>> Batches::open_output(const std:
   return read(store_.readers(), [&](Db& db) -> std::optional<OpenOutput> {
     auto s = db.prepare(R"(
         SELECT id, error_file = ?2 FROM batches
-        WHERE status < 4 AND tenant = ?1 AND (output_file = ?2 OR error_file = ?2))"_sql);
+        WHERE status < {first_over} AND tenant = ?1 AND (output_file = ?2 OR error_file = ?2))"_sql);
     if (!s.bind(tenant, file).step()) return std::nullopt;
     return OpenOutput{.batch = s.uuid(0), .is_error = s.integer(1) != 0};
   });

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +19,6 @@ namespace millrace::storage {
 // How long a process drives a batch after its last claim.
 inline constexpr std::chrono::milliseconds kBatchLease{5'000};
 
-// batch_lines.state.
-enum class LineState : std::uint8_t { kPending = 0, kSubmitted = 1, kSucceeded = 2, kFailed = 3 };
-
 struct NewBatch {
   schemas::Batch about;  // its input is `input_file`, or
   Staged input{};        // these lines
@@ -30,8 +28,7 @@ struct NewBatch {
 struct BatchListQuery {
   int limit = 0;
   int skip = 0;
-  std::optional<base::Uuid> after{};           // older than this one
-  std::optional<schemas::BatchShape> shape{};  // absent: all
+  std::optional<base::Uuid> after{};  // older than this one
 };
 
 // The batches of clients, by tenant. A batch keeps the content of its input file until it is over, even if
@@ -74,7 +71,8 @@ class Batches {
 
 base::Error no_such_batch();  // kNotFound
 
-// The batches that one process drives. Every write requires that it still does: kInvalidState otherwise.
+// The batches that one process drives. Every write requires that it still does, and that the batch is in a
+// state in which it may happen: kInvalidState otherwise.
 // Blocks; for the thread of the driver.
 class DrivenBatches {
  public:
@@ -86,6 +84,7 @@ class DrivenBatches {
   // Returns the ids of all of them.
   base::Result<std::vector<base::Uuid>> claim(int most);
   base::Result<bool> has_open();  // batches of anybody
+  base::Status renew();           // of those of this process, for kBatchLease
   base::Status release();
 
   struct Driven {
@@ -130,18 +129,20 @@ class DrivenBatches {
     bool has_succeeded = false;
     Payload output;  // a line of the output or the error file
     schemas::BatchUsage usage{};
-    schemas::NanoUsd cost = 0;
+    std::optional<schemas::NanoUsd> cost = 0;  // absent: unknown; what was reserved for the line counts
   };
   // Each line ends once: what has ended before is left out.
   base::Status end_lines(const base::Uuid& id, const std::vector<LineEnd>& ends);
-  base::Status finalize(const base::Uuid& id);
+  // False: not all lines have ended, and nothing was changed.
+  base::Result<bool> finalize(const base::Uuid& id);
   // The batch is over, with these files; null: there is none.
   base::Status complete(const base::Uuid& id, schemas::BatchStatus status, const Staged& output,
                         const Staged& errors);
 
  private:
   template <class Run>
-  base::Status write(const base::Uuid& id, Run run);
+  base::Status write(const base::Uuid& id, std::initializer_list<schemas::BatchStatus> expected, Run run,
+                     std::size_t bytes = 0, Writer::Priority priority = Writer::Priority::kInteractive);
 
   Store& store_;
   const base::Uuid driver_;

@@ -105,7 +105,10 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   if (const base::Status taken = take_input_file(tx, s, row); !refused && !taken) refused = taken.error();
   if (!refused) refused = use ? quota_refusal(tx, row) : use.error();
   if (!refused && s.batch_line) refused = line_refusal(tx, *s.batch_line, s.cost_max);
-  if (auto made = find_previous(tx, s, row, refused.has_value())) return *made;
+  if (auto made = find_previous(tx, s, row, refused.has_value())) {
+    if (s.batch_line && !refused && *made) take_line(tx, *s.batch_line, (*made)->job, 0);
+    return *made;
+  }
   if (refused) return std::move(*refused);
   const bool is_scheduled = row.is_scheduled();
   if (!use->is_awake && !is_scheduled) row.run_at = kWaitsForMachine;

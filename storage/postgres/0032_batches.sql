@@ -37,6 +37,7 @@ CREATE INDEX batches_listed ON batches (tenant, id);
 CREATE INDEX batches_open ON batches (status, id) WHERE status < 4;
 CREATE INDEX batches_of_output ON batches (output_file) WHERE status < 4;
 CREATE INDEX batches_of_errors ON batches (error_file) WHERE status < 4;
+CREATE INDEX batches_to_clear ON batches (id) WHERE ended_at IS NOT NULL AND input IS NOT NULL;
 CREATE INDEX batches_ended ON batches (ended_at) WHERE ended_at IS NOT NULL;
 CREATE TABLE batch_lines (
   batch bytea NOT NULL,
