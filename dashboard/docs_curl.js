@@ -32,6 +32,8 @@ const kSources = {
   path: ["FILE", () => `$(curl -s -o put.json -T invoice.pdf "${location.origin}/v1/machines/$MACHINE/files/invoice.pdf" ${kAuthorization}; echo invoice.pdf)`],
   file_id: ["STORED", () => uploadCommand()],
   signed_id: ["SIGNED", () => queryCommand(`/v1/files/${uploadCommand()}/url`, '.url | split("/")[-1]')],
+  webhook_id: ["WEBHOOK", () => createCommand("/v1/webhooks", { url: "https://app.example/hooks" }, ".id")],
+  delivery_id: ["DELIVERY", () => createCommand("/v1/webhooks/$WEBHOOK/test", {}, ".id")],
   image_id: ["IMAGE", () => createCommand("/v1/images/generations", { model: "mock/image", prompt: "A mill" }, '.data[0].url | split("/")[-1]')],
 };
 

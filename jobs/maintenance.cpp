@@ -91,6 +91,7 @@ Maintenance::Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxP
       machines_(store),
       images_(store),
       files_(store),
+      webhooks_(store),
       spending_(store) {}
 
 void Maintenance::tick(Next next) {
@@ -208,6 +209,11 @@ void Maintenance::add_retention(Round& round) {
       [this, rows](storage::Callback<int> done) { images_.drop_expired(rows, std::move(done)); });
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { files_.drop_expired(rows, std::move(done)); });
+  round.steps.push_back(
+      [this, rows](storage::Callback<int> done) { webhooks_.drop_deleted(rows, std::move(done)); });
+  round.steps.push_back([this, rows](storage::Callback<int> done) {
+    webhooks_.drop_old(options_.webhooks_age, rows, std::move(done));
+  });
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { spending_.settle_abandoned(rows, std::move(done)); });
   add_blobs(round);

@@ -11,6 +11,7 @@
 #include "storage/jobs/job_maintenance.h"
 #include "storage/machines/machines.h"
 #include "storage/tenants/spending.h"
+#include "storage/webhooks/webhook_deliveries.h"
 
 namespace millrace::jobs {
 
@@ -31,6 +32,7 @@ class Maintenance {
     std::chrono::milliseconds results_age = std::chrono::hours(24);
     std::chrono::milliseconds jobs_age = std::chrono::hours(24) * 7;
     std::chrono::milliseconds orphans_age = std::chrono::hours(1);
+    std::chrono::milliseconds webhooks_age = std::chrono::hours(24) * 7;
     int step_rows = 256;        // per transaction; a step that reaches it is repeated
     int orphan_files = 10'000;  // checked per retention round
   };
@@ -71,6 +73,7 @@ class Maintenance {
   storage::MachineMaintenance machines_;
   storage::ImageFiles images_;
   storage::Files files_;
+  storage::WebhookDeliveries webhooks_;
   storage::Spending spending_;
   std::optional<base::BootTime> retained_at_;
 };

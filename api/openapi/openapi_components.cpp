@@ -225,6 +225,7 @@ json openapi_components() {
   shapes.update(openapi_media_schemas());
   shapes.update(openapi_audio_schemas());
   shapes.update(openapi_file_schemas());
+  shapes.update(openapi_webhook_schemas());
   openapi_add_examples(shapes);
   return {{"schemas", std::move(shapes)},
           {"parameters", json::parse(kParameters)},

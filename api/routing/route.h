@@ -180,6 +180,9 @@ std::span<const Route> audio_routes();
 // file_routes.cpp: all routes below /v1/files.
 std::span<const Route> file_routes();
 
+// webhook_routes.cpp: all routes below /v1/webhooks.
+std::span<const Route> webhook_routes();
+
 // machine_routes.cpp: all routes below /v1/machines.
 std::span<const Route> machine_routes();
 

@@ -203,6 +203,8 @@ std::span<const Route> routes() {
     table.insert(table.end(), audio.begin(), audio.end());
     const std::span<const Route> files = file_routes();
     table.insert(table.end(), files.begin(), files.end());
+    const std::span<const Route> webhooks = webhook_routes();
+    table.insert(table.end(), webhooks.begin(), webhooks.end());
     const std::span<const Route> dashboard = dashboard_routes();
     table.insert(table.end(), dashboard.begin(), dashboard.end());
     const std::span<const Route> admin = admin_routes();

@@ -76,7 +76,11 @@ def owned(gateway, public_key):
     assert client.get(f"{image.path}?{image.query}").status == 200
     body, content_type = recordings.form(b"owned", name="owned.txt")
     stored = client.post("/v1/files", body, headers={"Content-Type": content_type}).json()["id"]
+    webhook = client.post("/v1/webhooks", {"url": "https://app.example/owned", "events": ["batch.*"]}).json()["id"]
+    delivery = client.post(f"/v1/webhooks/{webhook}/test").json()["id"]
     yield {
+        "webhook_id": [webhook],
+        "delivery_id": [delivery],
         "file_id": [stored],
         "signed_id": [stored.removeprefix("file-")],
         "job_id": jobs,

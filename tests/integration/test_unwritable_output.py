@@ -1,5 +1,6 @@
 """A command whose standard output cannot be written fails and says so, as a program does that a script relies on."""
 
+import json
 import os
 import re
 import subprocess
@@ -45,6 +46,13 @@ def key_id(gateway):
     return re.fullmatch(r"mr_live_(\w{8})\w*\n", made.stdout)[1]
 
 
+def webhook(gateway):
+    """One that is disabled: nothing is sent to it."""
+    made = json.loads(cli(gateway, "webhooks", "add", "https://app.example/", "--json").stdout)["id"]
+    assert cli(gateway, "webhooks", "disable", made).returncode == 0
+    return made
+
+
 def file(folder, name, content):
     (folder / name).write_bytes(content)
     return folder / name
@@ -63,6 +71,7 @@ MAKES = {
     "{failed}": lambda gateway, folder: failed_job(gateway),
     "{execution}": lambda gateway, folder: execution(gateway),
     "{stored}": lambda gateway, folder: cli(gateway, "files", "put", file(folder, "b.txt", b"content")).stdout.strip(),
+    "{webhook}": lambda gateway, folder: webhook(gateway),
     "{key}": lambda gateway, folder: key_id(gateway),
     "{pdf}": lambda gateway, folder: file(folder, "a.pdf", tiny_pdf("one")),
     "{yaml}": lambda gateway, folder: file(folder, "a.yaml", LITELLM),
@@ -82,6 +91,9 @@ COMMANDS = [
     "chat -m mock/chat --deferred --wait hello", "chat --result {job}",
     "ocr {pdf}", "ocr {pdf} --json", "ocr {pdf} -o {new} --json",
     "files ls", "files ls --json", "files put {pdf}", "files put {pdf} --json", "files get {stored} -o -", "files rm {stored} --json",
+    "webhooks add https://app.example/", "webhooks add https://app.example/ --json", "webhooks ls", "webhooks ls --json",
+    "webhooks deliveries {webhook}", "webhooks deliveries {webhook} --json", "webhooks rotate {webhook}", "webhooks enable {webhook} --json",
+    "webhooks disable {webhook} --json", "webhooks rm {webhook} --json",
     "jobs ls", "jobs ls --json", "jobs show {job}", "jobs show {job} --json", "jobs result {job}", "jobs result {job} -o {new} --json",
     "jobs tail {job}", "jobs tail {job} --json", "jobs retry {failed}", "jobs retry {failed} --json", "jobs cancel {job}", "jobs rm {job} --json",
     "jobs dead", "jobs dead --json",
@@ -97,7 +109,7 @@ COMMANDS = [
 # They print nothing on standard output, only to a terminal, or only what an engine or a host makes; or they end what others need.
 # Those of `store` need PostgreSQL: test_postgres_store.py.
 OTHERS = {
-    "serve", "api", "worker", "ssh", "transcribe", "speak", "models pull", "keys revoke", "keys accept-secrets", "workers drain",
+    "serve", "api", "worker", "ssh", "transcribe", "speak", "models pull", "keys revoke", "keys accept-secrets", "workers drain", "webhooks test", "webhooks redeliver",
     "store init", "store check", "store copy", "store take-bucket",
 }  # fmt: skip
 

@@ -1,0 +1,152 @@
+#include "storage/webhooks/webhook_outbox.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemas/jobs/job_json.h"
+#include "storage/jobs/job_queries.h"
+#include "storage/jobs/job_rows.h"
+#include "storage/sql.h"
+#include "storage/writer/writer.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr Sql kFindWebhookState = "SELECT enabled FROM webhook_state WHERE one = ?1";
+constexpr std::int64_t kTheStateRow = 1;
+
+bool has_enabled_webhook(Db& db) {
+  auto s = db.prepare_without_flush(kFindWebhookState);
+  return s.bind(kTheStateRow).step() && s.integer(0) > 0;
+}
+
+std::vector<WebhookOutbox::Endpoint> enabled_of(Db& db, std::string_view tenant) {
+  std::vector<WebhookOutbox::Endpoint> found;
+  auto s = db.prepare_without_flush(R"(
+      SELECT id, events, kinds, pending FROM webhook_endpoints
+      WHERE tenant = ?1 AND status = {webhook_enabled} ORDER BY id)"_sql);
+  s.bind(tenant);
+  while (s.step()) {
+    found.push_back({.id = s.uuid(0),
+                     .events = schemas::filter_from(s.text(1)),
+                     .kinds = schemas::filter_from(s.text(2)),
+                     .pending = s.integer(3)});
+  }
+  return found;
+}
+
+std::int64_t next_seq(Db& db, const base::Uuid& endpoint, std::string_view subject) {
+  auto s = db.prepare_without_flush(
+      "SELECT coalesce(max(seq), 0) + 1 FROM webhook_deliveries WHERE endpoint = ?1 AND subject = ?2");
+  s.bind(endpoint, subject).step();
+  return s.integer(0);
+}
+
+struct DeliveryText {
+  const WebhookEvent& event;
+  const std::string& payload;
+};
+
+base::Uuid insert_row(Tx& tx, WebhookOutbox::Endpoint& endpoint, const DeliveryText& text) {
+  const base::Uuid id = base::Uuid::make(tx.now);
+  const std::int64_t seq = next_seq(tx.db, endpoint.id, text.event.subject);
+  tx.db
+      .prepare_without_flush(R"(
+          INSERT INTO webhook_deliveries (id, endpoint, tenant, subject, seq, type, payload, state, created_at,
+              next_at)
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {delivery_pending}, ?8, ?9))"_sql)
+      .bind(id, endpoint.id, text.event.tenant, text.event.subject, seq, text.event.type, text.payload,
+            base::millis(tx.now), base::millis(tx.steady()))
+      .run();
+  ++endpoint.pending;
+  ++endpoint.added;
+  tx.commit.has_webhooks = true;
+  return id;
+}
+
+std::string payload_of(const Tx& tx, const WebhookEvent& event) {
+  return schemas::webhook_payload_json(
+      {.event = base::Uuid::make(tx.now), .type = event.type, .at = tx.now, .data = event.data});
+}
+
+}  // namespace
+
+std::vector<WebhookOutbox::Endpoint>& WebhookOutbox::endpoints(Db& db, std::string_view tenant) {
+  if (!has_any_) has_any_ = has_enabled_webhook(db);
+  if (!*has_any_) return none_;
+  const auto known = std::ranges::find(tenants_, tenant, &Tenant::name);
+  if (known != tenants_.end()) return known->endpoints;
+  return tenants_.emplace_back(Tenant{std::string(tenant), enabled_of(db, tenant)}).endpoints;
+}
+
+void WebhookOutbox::reset(Db& db) {
+  write(db);
+  has_any_.reset();
+  tenants_.clear();
+}
+
+void WebhookOutbox::write(Db& db) {
+  for (Tenant& tenant : tenants_) {
+    for (Endpoint& endpoint : tenant.endpoints) {
+      if (endpoint.added == 0) continue;
+      db.prepare("UPDATE webhook_endpoints SET pending = pending + ?2 WHERE id = ?1")
+          .bind(endpoint.id, std::exchange(endpoint.added, 0))
+          .run();
+      if (endpoint.pending < kWebhookPendingMax) continue;
+      disable_webhook(
+          db, endpoint.id,
+          std::to_string(kWebhookPendingMax) +
+              " deliveries wait for it, the most that one webhook may have: its receiver is too slow");
+    }
+  }
+}
+
+void prefetch_webhooks(Db& db) { db.prefetch(kFindWebhookState, kTheStateRow); }
+
+bool has_webhooks(Tx& tx, std::string_view tenant) { return !tx.webhooks.endpoints(tx.db, tenant).empty(); }
+
+base::Uuid insert_delivery(Tx& tx, WebhookOutbox::Endpoint& endpoint, const WebhookEvent& event) {
+  return insert_row(tx, endpoint, {event, payload_of(tx, event)});
+}
+
+void record_webhook_event(Tx& tx, const WebhookEvent& event) {
+  std::string payload;
+  for (WebhookOutbox::Endpoint& endpoint : tx.webhooks.endpoints(tx.db, event.tenant)) {
+    if (endpoint.pending >= kWebhookPendingMax) continue;  // it is disabled at the end of the transaction
+    if (!schemas::passes(endpoint.events, endpoint.kinds, event.type, event.kind)) continue;
+    if (payload.empty()) payload = payload_of(tx, event);
+    insert_row(tx, endpoint, {event, payload});
+  }
+}
+
+void record_job_end(Tx& tx, const Store::Options& options, const JobRow& row) {
+  if (!has_webhooks(tx, row.tenant)) return;
+  const auto view = find_named_view(tx.db, row.id, options);
+  if (!view) return;
+  const std::string type = "job." + std::string(schemas::public_name(view->status));
+  const schemas::JobNames names(view->id, options.public_url);
+  record_webhook_event(tx, {.tenant = row.tenant,
+                            .type = type,
+                            .subject = names.id,
+                            .data = schemas::job_json(*view, names),
+                            .kind = row.kind});
+}
+
+void disable_webhook(Db& db, const base::Uuid& endpoint, std::string_view reason) {
+  db.prepare(R"(
+      UPDATE webhook_endpoints SET status = {webhook_disabled}, reason = ?2
+      WHERE id = ?1 AND status = {webhook_enabled})"_sql)
+      .bind(endpoint, reason)
+      .run();
+  count_enabled_webhooks(db);
+}
+
+void count_enabled_webhooks(Db& db) {
+  db.prepare(R"(
+      UPDATE webhook_state
+      SET enabled = (SELECT count(*) FROM webhook_endpoints WHERE status = {webhook_enabled})
+      WHERE one = 1)"_sql)
+      .run();
+}
+
+}  // namespace millrace::storage
