@@ -19,7 +19,7 @@
 #include "app/config/section_map.h"
 #include "app/config/speech_models_section.h"
 #include "app/config/voice_models_section.h"
-#include "platform/base/bytes.h"
+#include "app/config/webhook_settings.h"
 #include "platform/base/memory_size.h"
 #include "schemas/machines/machine.h"
 #include "workers/jobs/worker_lock.h"
@@ -290,24 +290,6 @@ void read_store(const base::Config& config, Settings& s, std::vector<base::Confi
   s.retention_orphans = config.duration("retention.orphans");
 }
 
-void read_webhooks(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
-  constexpr std::size_t kRetriesMax = 32;
-  s.webhook_hosts = config.list("webhooks.allowed_hosts");
-  s.webhooks_per_tenant = static_cast<int>(config.integer("webhooks.per_tenant"));
-  s.webhook_timeout = config.duration("webhooks.timeout");
-  s.webhook_rotation = config.duration("webhooks.rotation");
-  s.webhook_retention = config.duration("webhooks.retention");
-  for (const std::string& text : config.list("webhooks.retries")) {
-    const auto pause = base::parse_duration(text);
-    if (pause) s.webhook_retries.push_back(*pause);
-    if (!pause)
-      mistakes.push_back(
-          {config.origin("webhooks.retries"), "webhooks.retries: " + text + " is no time such as 5s or 30m"});
-  }
-  if (s.webhook_retries.size() > kRetriesMax)
-    mistakes.push_back({config.origin("webhooks.retries"), "webhooks.retries: at most 32 pauses"});
-}
-
 Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
   Settings s;
   s.data_dir = config.is_set("data") ? config.text("data") : default_data_dir();
@@ -337,7 +319,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.log_format = log_format(config);
   s.log_level = level_named(config.text("log.level"));
   read_store(config, s, mistakes);
-  read_webhooks(config, s, mistakes);
+  read_webhook_settings(config, s, mistakes);
   s.jobs_run_at_max = config.duration("jobs.run_at_max");
   s.http_threads = static_cast<int>(config.integer("http.threads"));
   s.http_idle_poll = std::chrono::microseconds(config.integer("http.idle_poll_us"));

@@ -57,6 +57,9 @@ class WebhookReceiver(http.server.ThreadingHTTPServer):
     def take(self, count, within_s=30):
         return [self.next(within_s) for _ in range(count)]
 
+    def handle_error(self, request, client_address):
+        pass  # the gateway closed the connection
+
     def close(self):
         self.closing.set()
         self.shutdown()
