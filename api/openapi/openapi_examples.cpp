@@ -53,7 +53,7 @@ constexpr std::string_view kExamples = R"json({
   "WebhookChange": {"status": "enabled"},
   "DeletedWebhook": {"id": "we-0192f0a1-7c1e-7000-8000-000000000006", "object": "webhook", "deleted": true},
   "WebhookList": {"items": [{"id": "we-0192f0a1-7c1e-7000-8000-000000000006", "object": "webhook", "url": "https://app.example/hooks",
-    "events": ["job.*"], "kinds": [], "status": "enabled", "public_key": "whpk_A4WInZQnZwXCBTpAKsWgoKqxlHXHVIL1yXEckPJMHJg=",
+    "events": ["job.*"], "kinds": [], "on_request": false, "status": "enabled", "public_key": "whpk_A4WInZQnZwXCBTpAKsWgoKqxlHXHVIL1yXEckPJMHJg=",
     "pending": 0, "created_at": "2026-05-04T08:30:00.000Z"}]},
   "WebhookDeliveryList": {"items": [{"id": "msg_0192f0a1-7c1e-7000-8000-000000000007",
     "webhook": "we-0192f0a1-7c1e-7000-8000-000000000006", "event": "job.succeeded",

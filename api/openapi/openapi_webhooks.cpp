@@ -14,6 +14,7 @@ constexpr std::string_view kWebhookSchemas = R"json({
       "id": {"type": "string"}, "object": {"const": "webhook"}, "url": {"type": "string"},
       "events": {"type": "array", "items": {"type": "string"}, "description": "Empty: all"},
       "kinds": {"type": "array", "items": {"type": "string"}, "description": "Kinds of jobs; empty: all"},
+      "on_request": {"type": "boolean", "description": "A request has named the URL (x-millrace-webhook-url): it is sent only the ends of such jobs"},
       "status": {"enum": ["enabled", "disabled"]},
       "reason": {"type": "string", "description": "Why the gateway has disabled it"},
       "secret": {"type": "string", "description": "The key of signature `v1`; only in the reply that made it"},

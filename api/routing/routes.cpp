@@ -140,7 +140,7 @@ const std::array kRoutes{
 
     Route{Method::kPost, "/v1/chat/completions", Access::kScope, Scope::kChat, BodyKind::kJson, kChatBody, Lane::kBody, &create_chat,
           {.id = "createChatCompletion", .tag = "chat", .summary = "Create a chat completion", .replies = kChatReplies,
-           .query = model_query_fields(), .headers = "IdempotencyKey Traceparent", .body = "ChatRequest", .state = true,
+           .query = model_query_fields(), .headers = "IdempotencyKey WebhookUrl Traceparent", .body = "ChatRequest", .state = true,
            .job = JobReplies::kSubmitted, .about = kChatAbout}},
     get("/v1/chat/deferred-completion/{request_id}", Scope::kChat, Lane::kPool, &deferred_chat,
         {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "Get a deferred completion",

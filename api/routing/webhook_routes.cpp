@@ -10,11 +10,11 @@ using schemas::Scope;
 
 constexpr std::string_view kWebhookExample =
     R"({"id":"we-01932b6c-8a00-7000-8000-000000000001","object":"webhook","url":"https://app.example/hooks","events":["job.*"],)"
-    R"("kinds":[],"status":"enabled","public_key":"whpk_A4WInZQnZwXCBTpAKsWgoKqxlHXHVIL1yXEckPJMHJg=","pending":0,)"
+    R"("kinds":[],"on_request":false,"status":"enabled","public_key":"whpk_A4WInZQnZwXCBTpAKsWgoKqxlHXHVIL1yXEckPJMHJg=","pending":0,)"
     R"("created_at":"2025-01-31T08:00:00.000Z","delivered_at":"2025-01-31T08:00:04.000Z"})";
 constexpr std::string_view kNewWebhookExample =
     R"({"id":"we-01932b6c-8a00-7000-8000-000000000001","object":"webhook","url":"https://app.example/hooks","events":["job.*"],)"
-    R"("kinds":[],"status":"enabled","secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw3dY4kWxT0eo=",)"
+    R"("kinds":[],"on_request":false,"status":"enabled","secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw3dY4kWxT0eo=",)"
     R"("public_key":"whpk_A4WInZQnZwXCBTpAKsWgoKqxlHXHVIL1yXEckPJMHJg=","pending":0,"created_at":"2025-01-31T08:00:00.000Z"})";
 constexpr std::string_view kDeliveryExample =
     R"({"id":"msg_01932b6c-8a00-7000-8000-000000000002","webhook":"we-01932b6c-8a00-7000-8000-000000000001",)"

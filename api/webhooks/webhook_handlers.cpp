@@ -6,7 +6,7 @@
 #include "api/handlers.h"
 #include "api/routing/list_query.h"
 #include "api/routing/page.h"
-#include "api/webhooks/webhook_signature.h"
+#include "api/webhooks/request_webhook.h"
 #include "schemas/webhooks/webhook.h"
 #include "storage/webhooks/webhook_deliveries.h"
 #include "storage/webhooks/webhook_endpoints.h"
@@ -44,17 +44,6 @@ base::Status check_webhook_url(const Context& context, std::string& url) {
   return {};
 }
 
-struct NewKeys {
-  storage::WebhookSecret stored;
-  std::string shown;
-};
-NewKeys make_keys(const Context& context, const base::Uuid& endpoint) {
-  const WebhookKeys keys = WebhookKeys::make();
-  return {.stored = {.sealed = seal_keys(context.secret_key, schemas::webhook_id(endpoint), keys),
-                     .public_key = keys.public_key()},
-          .shown = schemas::webhook_secret_text(keys.hmac_key)};
-}
-
 // A callback that sends an endpoint with its new secret. `no-store`: proxies must not store it.
 storage::Callback<WebhookEndpoint> secret_reply(CallPtr call, std::string secret) {
   return [call = std::move(call), secret = std::move(secret)](base::Result<WebhookEndpoint> endpoint) {
@@ -82,7 +71,7 @@ void create_webhook(Context& context, CallPtr call) {
                            .kinds = std::move(requested->kinds).value_or(schemas::KindFilter()),
                            .public_key = {},
                            .created_at = now};
-  NewKeys keys = make_keys(context, endpoint.id);
+  NewWebhookKeys keys = make_webhook_keys(context, endpoint.id);
   storage::WebhookEndpoints(context.store)
       .create(std::move(endpoint), std::move(keys.stored), context.options.webhooks_per_tenant,
               secret_reply(call, std::move(keys.shown)));
@@ -136,7 +125,7 @@ void delete_webhook(Context& context, CallPtr call) {
 void rotate_webhook(Context& context, CallPtr call) {
   const auto id = path_webhook(*call);
   if (!id) return;
-  NewKeys keys = make_keys(context, *id);
+  NewWebhookKeys keys = make_webhook_keys(context, *id);
   storage::WebhookEndpoints(context.store)
       .rotate(*id, {.tenant = call->tenant(), .actor = call->principal->key_id}, std::move(keys.stored),
               context.options.webhook_rotation, secret_reply(call, std::move(keys.shown)));

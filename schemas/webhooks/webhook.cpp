@@ -90,6 +90,7 @@ std::string webhook_json(const WebhookEndpoint& endpoint, std::string_view secre
       .member("url", endpoint.url)
       .raw("events", names_json(endpoint.events))
       .raw("kinds", names_json(endpoint.kinds))
+      .flag("on_request", endpoint.on_request)
       .member("status", endpoint.status == WebhookStatus::kEnabled ? "enabled" : "disabled");
   if (!endpoint.reason.empty()) out.member("reason", endpoint.reason);
   if (!secret.empty()) out.member("secret", secret);

@@ -53,6 +53,7 @@ struct WebhookEndpoint {
   std::string url;
   EventFilter events{};
   KindFilter kinds{};
+  bool on_request = false;  // made by a request that names its URL; it is sent only the ends of such jobs
   WebhookStatus status = WebhookStatus::kEnabled;
   std::string reason{};    // why it is disabled; empty: its owner did it
   std::string public_key;  // Ed25519, 32 bytes

@@ -4,6 +4,7 @@ CREATE TABLE webhook_endpoints (
   tenant          TEXT    NOT NULL,
   key_id          TEXT    NOT NULL,  -- api_keys.id; when that key ends, the endpoint is disabled
   url             TEXT    NOT NULL,
+  on_request      INTEGER NOT NULL DEFAULT 0,  -- 1: made by a request that names the URL; sent only such jobs
   events          TEXT    NOT NULL,  -- names, separated by spaces; empty: all
   kinds           TEXT    NOT NULL,  -- the same
   status          INTEGER NOT NULL,  -- schemas::WebhookStatus
@@ -19,6 +20,12 @@ CREATE TABLE webhook_endpoints (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhook_endpoints_listed ON webhook_endpoints (tenant, id);
 CREATE INDEX webhook_endpoints_live ON webhook_endpoints (status, id);
+-- Jobs whose requests name a URL, until they end.
+CREATE TABLE webhook_requests (
+  job      BLOB NOT NULL PRIMARY KEY CHECK (length(job) = 16),
+  endpoint BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhook_requests_of ON webhook_requests (endpoint);
 -- One row. While nothing is enabled, the end of a job reads only this.
 CREATE TABLE webhook_state (
   one     INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),

@@ -3,6 +3,7 @@ CREATE TABLE webhook_endpoints (
   tenant          text COLLATE "C" NOT NULL,
   key_id          text COLLATE "C" NOT NULL,
   url             text COLLATE "C" NOT NULL,
+  on_request      bigint NOT NULL DEFAULT 0,
   events          text COLLATE "C" NOT NULL,
   kinds           text COLLATE "C" NOT NULL,
   status          bigint NOT NULL,
@@ -18,6 +19,11 @@ CREATE TABLE webhook_endpoints (
 );
 CREATE INDEX webhook_endpoints_listed ON webhook_endpoints (tenant, id);
 CREATE INDEX webhook_endpoints_live ON webhook_endpoints (status, id);
+CREATE TABLE webhook_requests (
+  job      bytea NOT NULL PRIMARY KEY,
+  endpoint bytea NOT NULL
+);
+CREATE INDEX webhook_requests_of ON webhook_requests (endpoint);
 CREATE TABLE webhook_state (
   one     bigint NOT NULL PRIMARY KEY CHECK (one = 1),
   enabled bigint NOT NULL

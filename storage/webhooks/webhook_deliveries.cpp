@@ -189,18 +189,12 @@ std::optional<WebhookDelivery> find_delivery(Db& db, const base::Uuid& endpoint,
   return delivery_at(s, jumped);
 }
 
-base::Error disabled_webhook(const schemas::WebhookEndpoint& endpoint) {
-  return base::error(base::Code::kInvalidState, "The webhook is disabled" +
-                                                    (endpoint.reason.empty() ? "" : ": " + endpoint.reason) +
-                                                    "; enable it first (PATCH with \"status\": \"enabled\")");
-}
-
 // The endpoint that the call names, if it may be sent something.
 base::Result<schemas::WebhookEndpoint> enabled_webhook(Tx& tx, const IdempotentCall& call,
                                                        const base::Uuid& id) {
   auto endpoint = find_webhook(tx.db, call.tenant, id);
   if (!endpoint) return no_such_webhook();
-  if (endpoint->status != schemas::WebhookStatus::kEnabled) return disabled_webhook(*endpoint);
+  if (endpoint->status != schemas::WebhookStatus::kEnabled) return disabled_webhook(id, endpoint->reason);
   return *std::move(endpoint);
 }
 
@@ -270,6 +264,7 @@ int drop_deleted_endpoints(Tx& tx, int limit) {
   }
   const int dropped = delete_deliveries(tx.db, gone);
   if (dropped >= limit) return dropped;
+  tx.db.prepare("DELETE FROM webhook_requests WHERE endpoint = ?1").bind(*endpoint).run();
   tx.db.prepare("DELETE FROM webhook_endpoints WHERE id = ?1").bind(*endpoint).run();
   return limit;  // another one may be deleted, too
 }

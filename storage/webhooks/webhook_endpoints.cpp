@@ -27,6 +27,7 @@ WebhookEndpoint webhook_at(const Statement& s, std::chrono::milliseconds jumped)
                            .url = s.text(3),
                            .events = schemas::filter_from(s.text(4)),
                            .kinds = schemas::filter_from(s.text(5)),
+                           .on_request = s.integer(14) != 0,
                            .status = static_cast<WebhookStatus>(s.integer(6)),
                            .reason = s.text(7),
                            .public_key = s.blob(8),
@@ -46,13 +47,6 @@ WebhookEndpoint shown_webhook(WebhookEndpoint endpoint, base::WallTime now) {
   return endpoint;
 }
 
-std::int64_t webhooks_of(Db& db, const std::string& tenant) {
-  auto s = db.prepare(
-      "SELECT count(*) FROM webhook_endpoints WHERE tenant = ?1 AND status < {webhook_deleted}"_sql);
-  s.bind(tenant).step();
-  return s.integer(0);
-}
-
 void audit_webhook(Tx& tx, const WebhookEndpoint& endpoint, const std::string& actor, std::string act) {
   append_audit(tx, {.tenant = endpoint.tenant,
                     .actor = actor,
@@ -63,26 +57,10 @@ void audit_webhook(Tx& tx, const WebhookEndpoint& endpoint, const std::string& a
 
 base::Result<WebhookEndpoint> create_webhook(Tx& tx, const WebhookEndpoint& made, const WebhookSecret& secret,
                                              int most) {
-  if (webhooks_of(tx.db, made.tenant) >= most) {
-    return base::error(base::Code::kQuotaFull,
-                       "This tenant has " + std::to_string(most) +
-                           " webhooks, the most that `webhooks.per_tenant` allows; delete one first",
-                       "webhooks.per_tenant");
-  }
-  const std::string events = schemas::filter_text(made.events), kinds = schemas::filter_text(made.kinds);
-  tx.db
-      .prepare(R"(
-      INSERT INTO webhook_endpoints (id, tenant, key_id, url, events, kinds, status, reason, secret, public_key,
-          created_at)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, {webhook_enabled}, '', ?7, ?8, ?9))"_sql)
-      .bind(made.id, made.tenant, made.key_id, made.url, events, kinds, BlobView{secret.sealed},
-            BlobView{secret.public_key}, base::millis(made.created_at))
-      .run();
-  count_enabled_webhooks(tx.db);
-  tx.webhooks.reset(tx.db);
-  audit_webhook(tx, made, made.key_id, "webhook.create");
+  if (webhooks_of(tx.db, made.tenant) >= most) return too_many_webhooks(most);
   WebhookEndpoint endpoint = made;
   endpoint.public_key = secret.public_key;
+  insert_webhook(tx, endpoint, secret.sealed);
   return endpoint;
 }
 
@@ -159,13 +137,49 @@ base::Result<WebhookEndpoint> rotate_webhook(Tx& tx, const WebhookRotation& rota
 
 }  // namespace
 
+std::int64_t webhooks_of(Db& db, std::string_view tenant) {
+  auto s = db.prepare(
+      "SELECT count(*) FROM webhook_endpoints WHERE tenant = ?1 AND status < {webhook_deleted}"_sql);
+  s.bind(tenant).step();
+  return s.integer(0);
+}
+
+base::Error too_many_webhooks(int most) {
+  return base::error(base::Code::kQuotaFull,
+                     "This tenant has " + std::to_string(most) +
+                         " webhooks, the most that `webhooks.per_tenant` allows; delete one first",
+                     "webhooks.per_tenant");
+}
+
+base::Error disabled_webhook(const base::Uuid& id, const std::string& reason) {
+  return base::error(base::Code::kInvalidState, "Webhook " + schemas::webhook_id(id) + " is disabled" +
+                                                    (reason.empty() ? "" : ": " + reason) +
+                                                    "; enable it first (PATCH with \"status\": \"enabled\")");
+}
+
+void insert_webhook(Tx& tx, const WebhookEndpoint& endpoint, std::string_view sealed) {
+  const std::string events = schemas::filter_text(endpoint.events),
+                    kinds = schemas::filter_text(endpoint.kinds);
+  tx.db
+      .prepare(R"(
+      INSERT INTO webhook_endpoints (id, tenant, key_id, url, events, kinds, status, reason, secret, public_key,
+          created_at, on_request)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, {webhook_enabled}, '', ?7, ?8, ?9, ?10))"_sql)
+      .bind(endpoint.id, endpoint.tenant, endpoint.key_id, endpoint.url, events, kinds, BlobView{sealed},
+            BlobView{endpoint.public_key}, base::millis(endpoint.created_at), endpoint.on_request)
+      .run();
+  count_enabled_webhooks(tx.db);
+  tx.webhooks.reset(tx.db);
+  audit_webhook(tx, endpoint, endpoint.key_id, "webhook.create");
+}
+
 base::Error no_such_webhook() { return base::error(base::Code::kNotFound, "There is no such webhook"); }
 
 std::optional<WebhookEndpoint> find_webhook(Db& db, const std::string& tenant, const base::Uuid& id) {
   const auto jumped = clock_jumps(db);
   auto s = db.prepare(R"(
       SELECT id, tenant, key_id, url, events, kinds, status, reason, public_key, previous_key, previous_until,
-          pending, created_at, delivered_at
+          pending, created_at, delivered_at, on_request
       FROM webhook_endpoints WHERE id = ?1 AND tenant = ?2 AND status < {webhook_deleted})"_sql);
   if (!s.bind(id, tenant).step()) return std::nullopt;
   return webhook_at(s, jumped);
@@ -196,7 +210,7 @@ base::Result<std::vector<WebhookEndpoint>> WebhookEndpoints::list(const std::str
     const auto jumped = clock_jumps(db);
     auto s = db.prepare(R"(
         SELECT id, tenant, key_id, url, events, kinds, status, reason, public_key, previous_key, previous_until,
-            pending, created_at, delivered_at
+            pending, created_at, delivered_at, on_request
         FROM webhook_endpoints WHERE tenant = ?1 AND id < ?2 AND status < {webhook_deleted}
         ORDER BY id DESC LIMIT ?3)"_sql);
     s.bind(tenant, start, limit);

@@ -7,15 +7,10 @@
 #include "schemas/webhooks/webhook.h"
 #include "storage/jobs/idempotent_call.h"
 #include "storage/store.h"
+#include "storage/webhooks/webhook_secret.h"
 #include "storage/writer/writer.h"
 
 namespace millrace::storage {
-
-// The secrets of an endpoint: sealed (api/webhooks/webhook_signature.h), and the public key among them.
-struct WebhookSecret {
-  std::string sealed;
-  std::string public_key;
-};
 
 // The webhook endpoints of tenants. All changes are audited. Writes never block; reads block: for pool
 // threads. Errors of calls that name an endpoint: kNotFound. A call that changes it makes the calling key
@@ -49,5 +44,12 @@ base::Error no_such_webhook();  // kNotFound
 
 // Inside storage: an endpoint that is not deleted.
 std::optional<schemas::WebhookEndpoint> find_webhook(Db& db, const std::string& tenant, const base::Uuid& id);
+// How many endpoints a tenant has.
+std::int64_t webhooks_of(Db& db, std::string_view tenant);
+base::Error too_many_webhooks(int most);  // kQuotaFull
+// kInvalidState. `reason`: WebhookEndpoint::reason.
+base::Error disabled_webhook(const base::Uuid& id, const std::string& reason);
+// Inserts a new enabled row, and audits it.
+void insert_webhook(Tx& tx, const schemas::WebhookEndpoint& endpoint, std::string_view sealed);
 
 }  // namespace millrace::storage

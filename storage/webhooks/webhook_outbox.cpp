@@ -7,6 +7,7 @@
 #include "storage/jobs/job_queries.h"
 #include "storage/jobs/job_rows.h"
 #include "storage/sql.h"
+#include "storage/webhooks/request_webhooks.h"
 #include "storage/writer/writer.h"
 
 namespace millrace::storage {
@@ -23,13 +24,14 @@ bool has_enabled_webhook(Db& db) {
 std::vector<WebhookOutbox::Endpoint> enabled_of(Db& db, std::string_view tenant) {
   std::vector<WebhookOutbox::Endpoint> found;
   auto s = db.prepare_without_flush(R"(
-      SELECT id, events, kinds, pending FROM webhook_endpoints
+      SELECT id, events, kinds, pending, on_request FROM webhook_endpoints
       WHERE tenant = ?1 AND status = {webhook_enabled} ORDER BY id)"_sql);
   s.bind(tenant);
   while (s.step()) {
     found.push_back({.id = s.uuid(0),
                      .events = schemas::filter_from(s.text(1)),
                      .kinds = schemas::filter_from(s.text(2)),
+                     .on_request = s.integer(4) != 0,
                      .pending = s.integer(3)});
   }
   return found;
@@ -67,6 +69,13 @@ base::Uuid insert_row(Tx& tx, WebhookOutbox::Endpoint& endpoint, const DeliveryT
 std::string payload_of(const Tx& tx, const WebhookEvent& event) {
   return schemas::webhook_payload_json(
       {.event = base::Uuid::make(tx.now), .type = event.type, .at = tx.now, .data = event.data});
+}
+
+// A full endpoint takes nothing more; it is disabled at the end of the transaction.
+bool takes(const WebhookOutbox::Endpoint& endpoint, const WebhookEvent& event) {
+  if (endpoint.pending >= kWebhookPendingMax) return false;
+  if (endpoint.on_request) return event.requested == endpoint.id;
+  return schemas::passes(endpoint.events, endpoint.kinds, event.type, event.kind);
 }
 
 }  // namespace
@@ -112,24 +121,27 @@ base::Uuid insert_delivery(Tx& tx, WebhookOutbox::Endpoint& endpoint, const Webh
 void record_webhook_event(Tx& tx, const WebhookEvent& event) {
   std::string payload;
   for (WebhookOutbox::Endpoint& endpoint : tx.webhooks.endpoints(tx.db, event.tenant)) {
-    if (endpoint.pending >= kWebhookPendingMax) continue;  // it is disabled at the end of the transaction
-    if (!schemas::passes(endpoint.events, endpoint.kinds, event.type, event.kind)) continue;
+    if (!takes(endpoint, event)) continue;
     if (payload.empty()) payload = payload_of(tx, event);
     insert_row(tx, endpoint, {event, payload});
   }
 }
 
 void record_job_end(Tx& tx, const Store::Options& options, const JobRow& row) {
-  if (!has_webhooks(tx, row.tenant)) return;
+  std::vector<WebhookOutbox::Endpoint>& endpoints = tx.webhooks.endpoints(tx.db, row.tenant);
+  if (endpoints.empty()) return;
+  const std::string type = "job." + std::string(schemas::public_name(row.status));
+  WebhookEvent event{.tenant = row.tenant, .type = type, .subject = {}, .data = {}, .kind = row.kind};
+  if (std::ranges::any_of(endpoints, &WebhookOutbox::Endpoint::on_request))
+    event.requested = take_request_webhook(tx.db, row.id);
+  if (std::ranges::none_of(endpoints, [&](const auto& endpoint) { return takes(endpoint, event); })) return;
   const auto view = find_named_view(tx.db, row.id, options);
   if (!view) return;
-  const std::string type = "job." + std::string(schemas::public_name(view->status));
   const schemas::JobNames names(view->id, options.public_url);
-  record_webhook_event(tx, {.tenant = row.tenant,
-                            .type = type,
-                            .subject = names.id,
-                            .data = schemas::job_json(*view, names),
-                            .kind = row.kind});
+  const std::string data = schemas::job_json(*view, names);
+  event.subject = names.id;
+  event.data = data;
+  record_webhook_event(tx, event);
 }
 
 void disable_webhook(Db& db, const base::Uuid& endpoint, std::string_view reason) {

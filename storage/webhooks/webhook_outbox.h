@@ -27,6 +27,7 @@ class WebhookOutbox {
     base::Uuid id;
     schemas::EventFilter events;
     schemas::KindFilter kinds;
+    bool on_request = false;
     std::int64_t pending = 0;  // with what this transaction has added
     std::int64_t added = 0;
   };
@@ -56,7 +57,8 @@ struct WebhookEvent {
   std::string_view type;     // one of schemas::webhook_events()
   std::string_view subject;  // id of the job, batch or machine; its events are sent in the order of the calls
   std::string_view data;     // a JSON object; of OpenAI's events: {"id": …}
-  std::optional<schemas::Kind> kind{};  // of a job
+  std::optional<schemas::Kind> kind{};    // of a job
+  std::optional<base::Uuid> requested{};  // the endpoint that the request of a job has named
 };
 
 // True if the tenant has an enabled endpoint. Before work that only an event needs.

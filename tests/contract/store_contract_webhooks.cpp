@@ -304,6 +304,31 @@ TEST_P(Webhooks, OldDeliveriesAreDroppedUnlessTheyMayStillBeSent) {
   EXPECT_EQ(shown(live).pending, 1);
 }
 
+TEST_P(Webhooks, ARequestMakesTheEndpointOfItsUrlOnce) {
+  const auto submit = [&](const std::string& url, int most = 2, const std::string& tenant = kTenant) {
+    s_.clock.advance(1ms);
+    Submission order = s_.order(tenant);
+    order.webhook = RequestWebhook{
+        .id = base::Uuid::make(s_.clock.wall()), .url = url, .secret = {"sealed", "public"}, .most = most};
+    return s_.try_submit(order);
+  };
+  ASSERT_TRUE(submit("https://a.example/"));
+  ASSERT_TRUE(submit("https://a.example/"));
+  const auto made = endpoints_.list(kTenant, 9, {}).value();
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_TRUE(made[0].on_request);
+  EXPECT_EQ(submit("https://b.example/", 1).error().code, Code::kQuotaFull);
+  EXPECT_TRUE(submit("https://a.example/", 1, "other"));
+  for (const ClaimedJob& job : s_.claim(3)) EXPECT_EQ(s_.finish(job.lease), ReportResult::kApplied);
+  EXPECT_EQ(s_.finish(s_.submit_and_claim()), ReportResult::kApplied);
+  record("batch_1");
+  EXPECT_EQ(log(made[0].id).size(), 2U) << "only the ends of its jobs";
+  EXPECT_EQ(number("SELECT count(*) FROM webhook_requests"), 0);
+  ASSERT_TRUE(set_status(made[0].id, WebhookStatus::kDisabled));
+  EXPECT_EQ(submit("https://a.example/").error().code, Code::kInvalidState);
+  EXPECT_EQ(number("SELECT count(*) FROM jobs WHERE status < 3"), 0);
+}
+
 TEST_P(Webhooks, TheirNumberIsBounded) {
   EXPECT_TRUE(try_add(kTenant, 1));
   const auto refused = try_add(kTenant, 1);

@@ -92,7 +92,7 @@ COMMANDS = [
     "ocr {pdf}", "ocr {pdf} --json", "ocr {pdf} -o {new} --json",
     "files ls", "files ls --json", "files put {pdf}", "files put {pdf} --json", "files get {stored} -o -", "files rm {stored} --json",
     "webhooks add https://app.example/", "webhooks add https://app.example/ --json", "webhooks ls", "webhooks ls --json",
-    "webhooks deliveries {webhook}", "webhooks deliveries {webhook} --json", "webhooks rotate {webhook}", "webhooks enable {webhook} --json",
+    "webhooks deliveries {webhook}", "webhooks rotate {webhook}", "webhooks enable {webhook} --json",
     "webhooks disable {webhook} --json", "webhooks rm {webhook} --json",
     "jobs ls", "jobs ls --json", "jobs show {job}", "jobs show {job} --json", "jobs result {job}", "jobs result {job} -o {new} --json",
     "jobs tail {job}", "jobs tail {job} --json", "jobs retry {failed}", "jobs retry {failed} --json", "jobs cancel {job}", "jobs rm {job} --json",

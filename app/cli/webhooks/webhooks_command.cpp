@@ -43,7 +43,8 @@ std::string webhook_row(const json& webhook) {
   if (const std::string reason = text_at(webhook, "reason"); !reason.empty()) status += "  (" + reason + ")";
   return columns(kWebhookColumns,
                  {text_at(webhook, "id"), text_at(webhook, "status"),
-                  std::to_string(webhook.value("pending", std::int64_t{0})), joined(webhook, "events")},
+                  std::to_string(webhook.value("pending", std::int64_t{0})),
+                  webhook.value("on_request", false) ? "on request" : joined(webhook, "events")},
                  one_line(status));
 }
 
