@@ -33,6 +33,14 @@ milliseconds with_jitter(milliseconds pause) {
   return milliseconds(static_cast<milliseconds::rep>(static_cast<double>(pause.count()) * factor));
 }
 
+// A receiver that is too slow for all attempts is given up after this time, as one that refuses them.
+milliseconds longest_retries(const WebhookSender::Options& options) {
+  constexpr std::chrono::minutes kSlack{1};
+  milliseconds all = kSlack + options.timeout;
+  for (const milliseconds pause : options.retries) all += pause + pause / 10 + options.timeout;
+  return all;
+}
+
 bool is_success(int status) { return status >= 200 && status < 300; }
 
 DeliveryOutcome failed_attempt(std::string why) {
@@ -245,6 +253,7 @@ class WebhookSender::Impl : public std::enable_shared_from_this<Impl> {
     const auto tried = static_cast<std::size_t>(delivery.attempt);
     if (!outcome.delivered && !outcome.is_gone && tried <= options_.retries.size())
       outcome.retry_in = with_jitter(options_.retries[tried - 1]);
+    outcome.retry_for = longest_retries(options_);
     if (!outcome.delivered && !outcome.retry_in) {
       base::log_warn("webhook_delivery_failed", {{"webhook", schemas::webhook_id(delivery.endpoint)},
                                                  {"delivery", schemas::delivery_id(delivery.id)},

@@ -14,6 +14,7 @@ CREATE TABLE webhook_endpoints (
   previous_secret BLOB,              -- the one before the last rotation
   previous_key    BLOB,
   previous_until  INTEGER,           -- steady time until which it signs, too
+  enabled_at      INTEGER NOT NULL,  -- steady time since which it is enabled
   pending         INTEGER NOT NULL DEFAULT 0,  -- its pending rows in webhook_deliveries
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER            -- the last success
@@ -43,6 +44,7 @@ CREATE TABLE webhook_deliveries (
   payload      TEXT    NOT NULL,
   state        INTEGER NOT NULL,  -- schemas::DeliveryState
   created_at   INTEGER NOT NULL,
+  since        INTEGER NOT NULL,  -- steady time from which its retries count
   next_at      INTEGER NOT NULL,  -- steady time of the next attempt; of a running one: the end of its lease
   lease_until  INTEGER NOT NULL DEFAULT 0,  -- steady time; 0: no attempt is running
   claims       INTEGER NOT NULL DEFAULT 0,  -- grows with each attempt: fences the outcomes of earlier ones

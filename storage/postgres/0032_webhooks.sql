@@ -13,6 +13,7 @@ CREATE TABLE webhook_endpoints (
   previous_secret bytea,
   previous_key    bytea,
   previous_until  bigint,
+  enabled_at      bigint NOT NULL,
   pending         bigint NOT NULL DEFAULT 0,
   created_at      bigint NOT NULL,
   delivered_at    bigint
@@ -39,6 +40,7 @@ CREATE TABLE webhook_deliveries (
   payload      text COLLATE "C" NOT NULL,
   state        bigint NOT NULL,
   created_at   bigint NOT NULL,
+  since        bigint NOT NULL,
   next_at      bigint NOT NULL,
   lease_until  bigint NOT NULL DEFAULT 0,
   claims       bigint NOT NULL DEFAULT 0,

@@ -105,15 +105,17 @@ void claim_endpoint(Tx& tx, const DeliveryClaim& claim, std::chrono::millisecond
 struct PlainDelivery {
   base::Uuid endpoint;
   std::int64_t created_at = 0;
+  std::int64_t since = 0;  // steady time from which its retries count
 };
 
 // The delivery if it is still the claim's.
 std::optional<PlainDelivery> find_claimed(Db& db, const base::Uuid& id, std::int64_t claim) {
   auto s = db.prepare(R"(
-      SELECT endpoint, created_at FROM webhook_deliveries
-      WHERE id = ?1 AND claims = ?2 AND state = {delivery_pending})"_sql);
+      SELECT d.endpoint, d.created_at, d.since, e.enabled_at
+      FROM webhook_deliveries AS d JOIN webhook_endpoints AS e ON e.id = d.endpoint
+      WHERE d.id = ?1 AND d.claims = ?2 AND d.state = {delivery_pending})"_sql);
   if (!s.bind(id, claim).step()) return std::nullopt;
-  return PlainDelivery{s.uuid(0), s.integer(1)};
+  return PlainDelivery{s.uuid(0), s.integer(1), std::max(s.integer(2), s.integer(3))};
 }
 
 void end_delivery(Tx& tx, const base::Uuid& id, const base::Uuid& endpoint, const DeliveryOutcome& outcome) {
@@ -142,7 +144,8 @@ bool has_delivered_since(Db& db, const base::Uuid& endpoint, std::int64_t time) 
 bool settle_delivery(Tx& tx, const base::Uuid& id, std::int64_t claim, const DeliveryOutcome& outcome) {
   const auto row = find_claimed(tx.db, id, claim);
   if (!row) return false;
-  if (!outcome.delivered && !outcome.is_gone && outcome.retry_in) {
+  const bool is_late = base::millis(tx.steady()) - row->since >= outcome.retry_for.count();
+  if (!outcome.delivered && !outcome.is_gone && outcome.retry_in && !is_late) {
     tx.db
         .prepare(R"(
         UPDATE webhook_deliveries SET next_at = ?2, http_status = ?3, error = ?4, lease_until = 0
@@ -217,7 +220,8 @@ base::Result<CallReply> test_webhook(Tx& tx, const base::Uuid& id, const Idempot
 void make_due(Tx& tx, const base::Uuid& id) {
   tx.db
       .prepare(R"(
-      UPDATE webhook_deliveries SET state = {delivery_pending}, next_at = ?2, attempts = 0, ended_at = NULL
+      UPDATE webhook_deliveries SET state = {delivery_pending}, since = ?2, next_at = ?2, attempts = 0,
+          ended_at = NULL
       WHERE id = ?1 AND lease_until <= ?2)"_sql)
       .bind(id, base::millis(tx.steady()))
       .run();

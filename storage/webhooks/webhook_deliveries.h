@@ -36,6 +36,8 @@ struct DeliveryOutcome {
   // Of a failed one: when to try again. Absent: never. Then the endpoint is disabled, unless it has taken
   // another delivery since this one was made.
   std::optional<std::chrono::milliseconds> retry_in{};
+  // It is not tried again if it, or its endpoint since it was enabled, has failed for so long.
+  std::chrono::milliseconds retry_for = std::chrono::milliseconds::max();
   bool is_gone = false;  // the receiver wants no more: disables the endpoint
   std::optional<int> http_status{};
   std::string error{};  // empty if delivered

@@ -70,9 +70,11 @@ void save_webhook(Tx& tx, const WebhookEndpoint& endpoint) {
   tx.webhooks.reset(tx.db);
   tx.db
       .prepare(R"(
-      UPDATE webhook_endpoints SET key_id = ?2, url = ?3, events = ?4, kinds = ?5, status = ?6, reason = ?7
+      UPDATE webhook_endpoints SET key_id = ?2, url = ?3, events = ?4, kinds = ?5,
+          enabled_at = CASE WHEN status = ?6 THEN enabled_at ELSE ?8 END, status = ?6, reason = ?7
       WHERE id = ?1)"_sql)
-      .bind(endpoint.id, endpoint.key_id, endpoint.url, events, kinds, endpoint.status, endpoint.reason)
+      .bind(endpoint.id, endpoint.key_id, endpoint.url, events, kinds, endpoint.status, endpoint.reason,
+            base::millis(tx.steady()))
       .run();
   count_enabled_webhooks(tx.db);
 }
@@ -163,10 +165,11 @@ void insert_webhook(Tx& tx, const WebhookEndpoint& endpoint, std::string_view se
   tx.db
       .prepare(R"(
       INSERT INTO webhook_endpoints (id, tenant, key_id, url, events, kinds, status, reason, secret, public_key,
-          created_at, on_request)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, {webhook_enabled}, '', ?7, ?8, ?9, ?10))"_sql)
+          created_at, on_request, enabled_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, {webhook_enabled}, '', ?7, ?8, ?9, ?10, ?11))"_sql)
       .bind(endpoint.id, endpoint.tenant, endpoint.key_id, endpoint.url, events, kinds, BlobView{sealed},
-            BlobView{endpoint.public_key}, base::millis(endpoint.created_at), endpoint.on_request)
+            BlobView{endpoint.public_key}, base::millis(endpoint.created_at), endpoint.on_request,
+            base::millis(tx.steady()))
       .run();
   count_enabled_webhooks(tx.db);
   tx.webhooks.reset(tx.db);

@@ -55,8 +55,8 @@ base::Uuid insert_row(Tx& tx, WebhookOutbox::Endpoint& endpoint, const DeliveryT
   tx.db
       .prepare_without_flush(R"(
           INSERT INTO webhook_deliveries (id, endpoint, tenant, subject, seq, type, payload, state, created_at,
-              next_at)
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {delivery_pending}, ?8, ?9))"_sql)
+              since, next_at)
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, {delivery_pending}, ?8, ?9, ?9))"_sql)
       .bind(id, endpoint.id, text.event.tenant, text.event.subject, seq, text.event.type, text.payload,
             base::millis(tx.now), base::millis(tx.steady()))
       .run();

@@ -224,6 +224,23 @@ TEST_P(Webhooks, AnEndpointThatTakesOtherDeliveriesStaysEnabled) {
   EXPECT_EQ(log(endpoint)[1].state, DeliveryState::kFailed);
 }
 
+TEST_P(Webhooks, ADeliveryThatHasFailedForTooLongIsNotTriedAgain) {
+  const base::Uuid endpoint = add();
+  record("a");
+  record("b");
+  DeliveryOutcome failed = retry(5s);
+  failed.retry_for = 24h;
+  s_.clock.advance(23h);
+  EXPECT_TRUE(settle(claim(endpoint, 1)[0], failed));
+  EXPECT_EQ(shown(endpoint).status, WebhookStatus::kEnabled);
+  s_.clock.advance(1h);
+  EXPECT_TRUE(settle(claim(endpoint, 1)[0], failed));
+  EXPECT_EQ(shown(endpoint).status, WebhookStatus::kDisabled);
+  ASSERT_TRUE(set_status(endpoint, WebhookStatus::kEnabled));
+  EXPECT_TRUE(settle(claim(endpoint, 1)[0], failed));
+  EXPECT_EQ(shown(endpoint).status, WebhookStatus::kEnabled) << "the time counts from its enabling";
+}
+
 TEST_P(Webhooks, AReceiverThatIsGoneDisablesItsEndpoint) {
   const base::Uuid endpoint = add();
   record("a");
