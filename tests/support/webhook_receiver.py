@@ -8,6 +8,10 @@ import json
 import queue
 import threading
 
+from millrace import Gateway, eventually
+
+MOCK = {"MILLRACE_MOCK": "true"}
+
 
 class Received:
     def __init__(self, path, headers, body):
@@ -88,3 +92,42 @@ class WebhookReceiver(http.server.ThreadingHTTPServer):
 
         def log_message(self, *args):
             pass
+
+
+def webhook_gateway(tmp_path, *receivers, **kwargs):
+    settings = ["--webhooks.allowed-hosts", ",".join(each.host for each in receivers), "--webhooks.retries", "100ms,100ms"]
+    return Gateway(tmp_path / "data", *settings, *kwargs.pop("args", []), env=MOCK, **kwargs).start()
+
+
+def add(gateway, receiver, path="/hook", client=None, **fields):
+    reply = (client or gateway.client).post("/v1/webhooks", {"url": receiver.url(path), **fields})
+    assert reply.status == 200, reply.body
+    assert reply.headers["cache-control"] == "no-store"
+    return reply.json()
+
+
+def chat(client, text="hello"):
+    """Submits a job; returns its id."""
+    body = {"model": "mock/chat", "messages": [{"role": "user", "content": text}], "deferred": True}
+    reply = client.post("/v1/chat/completions", body)
+    assert reply.status == 200, reply.body
+    return reply.json()["request_id"]
+
+
+def deliveries(gateway, webhook):
+    return gateway.client.get(f"/v1/webhooks/{webhook['id']}/deliveries?limit=200").json()["items"]
+
+
+def shown(gateway, webhook):
+    return gateway.client.get(f"/v1/webhooks/{webhook['id']}").json()
+
+
+def disabled(gateway, webhook):
+    return eventually(lambda: (now := shown(gateway, webhook))["status"] == "disabled" and now, what="the webhook is disabled")
+
+
+def delivered(gateway, webhook, count=1):
+    return eventually(
+        lambda: len(done := [each for each in deliveries(gateway, webhook) if each["state"] == "delivered"]) >= count and done,
+        what=f"{count} deliveries are recorded",
+    )
