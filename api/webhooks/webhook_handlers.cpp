@@ -4,9 +4,11 @@
 #include "api/call.h"
 #include "api/call_key.h"
 #include "api/handlers.h"
+#include "api/jobs/job_scope.h"
 #include "api/routing/list_query.h"
 #include "api/routing/page.h"
 #include "api/webhooks/request_webhook.h"
+#include "schemas/machines/machine.h"
 #include "schemas/webhooks/webhook.h"
 #include "storage/webhooks/webhook_deliveries.h"
 #include "storage/webhooks/webhook_endpoints.h"
@@ -52,6 +54,14 @@ storage::Callback<WebhookEndpoint> secret_reply(CallPtr call, std::string secret
     add_header(reply, "cache-control", "no-store");
     call->reply(std::move(reply));
   };
+}
+
+// The payload has what the key of the webhook may read; this key may be another one.
+bool may_read_payload(const Principal& principal, const WebhookDelivery& delivery) {
+  using schemas::Scope;
+  if (schemas::machine_id_from(delivery.subject)) return principal.scopes.has(Scope::kExecRead);
+  const auto job = schemas::JobId::parse(delivery.subject);
+  return !job || (principal.scopes.has(Scope::kJobsRead) && principal.scopes.has(required_scope(job->kind)));
 }
 
 }  // namespace
@@ -158,8 +168,9 @@ void get_webhook_delivery(Context& context, CallPtr call) {
   if (!id) return;
   const auto delivery = path_delivery(*call);
   if (!delivery) return;
-  const auto found = storage::WebhookDeliveries(context.store).delivery(call->tenant(), *id, *delivery);
+  auto found = storage::WebhookDeliveries(context.store).delivery(call->tenant(), *id, *delivery);
   if (!found) return call->fail(found.error());
+  if (!may_read_payload(*call->principal, *found)) found->payload.clear();
   call->reply(json_reply(200, schemas::webhook_delivery_json(*found)));
 }
 

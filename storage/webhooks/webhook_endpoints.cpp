@@ -79,12 +79,35 @@ void save_webhook(Tx& tx, const WebhookEndpoint& endpoint) {
   count_enabled_webhooks(tx.db);
 }
 
+std::optional<schemas::ScopeSet> scopes_of_key(Db& db, const std::string& key) {
+  auto s = db.prepare("SELECT scopes FROM api_keys WHERE id = ?1");
+  if (!s.bind(key).step()) return std::nullopt;
+  return scopes_from(s.text(0));
+}
+
+// The key that changes an endpoint answers for it from then on, and what waits was written for the key
+// before: it must be able to read as much. kForbidden.
+base::Status may_answer_for(Db& db, const WebhookEndpoint& endpoint, const std::string& key) {
+  using schemas::Scope;
+  if (key.empty() || key == endpoint.key_id) return {};
+  const auto before = scopes_of_key(db, endpoint.key_id), after = scopes_of_key(db, key);
+  if (!before || !after) return {};
+  for (const Scope scope : {Scope::kJobsRead, Scope::kExecRead, Scope::kOcr, Scope::kChat, Scope::kAudio}) {
+    if (!before->has(scope) || after->has(scope)) continue;
+    return base::error(base::Code::kForbidden,
+                       "this API key lacks the scope '" + std::string(schemas::name(scope)) +
+                           "', which the key of the webhook has, so it may not change the webhook");
+  }
+  return {};
+}
+
 base::Result<CallReply> change_webhook(Tx& tx, const base::Uuid& id, const schemas::WebhookChange& change,
                                        const IdempotentCall& call,
                                        const ReplyBuilder<WebhookEndpoint>& reply) {
   if (const auto before = find_stored_reply(tx, call)) return *before;
   auto endpoint = find_webhook(tx.db, call.tenant, id);
   if (!endpoint) return no_such_webhook();
+  if (const base::Status may = may_answer_for(tx.db, *endpoint, call.actor); !may) return may.error();
   endpoint->key_id = call.actor;
   if (change.url) endpoint->url = *change.url;
   if (change.events) endpoint->events = *change.events;
@@ -120,6 +143,7 @@ struct WebhookRotation {
 base::Result<WebhookEndpoint> rotate_webhook(Tx& tx, const WebhookRotation& rotation) {
   auto endpoint = find_webhook(tx.db, rotation.by.tenant, rotation.id);
   if (!endpoint) return no_such_webhook();
+  if (const base::Status may = may_answer_for(tx.db, *endpoint, rotation.by.actor); !may) return may.error();
   const base::WallTime until = tx.steady() + rotation.overlap;
   tx.db
       .prepare(R"(

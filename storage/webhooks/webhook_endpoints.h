@@ -13,8 +13,8 @@
 namespace millrace::storage {
 
 // The webhook endpoints of tenants. All changes are audited. Writes never block; reads block: for pool
-// threads. Errors of calls that name an endpoint: kNotFound. A call that changes it makes the calling key
-// answer for it.
+// threads. Errors of calls that name an endpoint: kNotFound. A call that changes or
+// rotates it makes the calling key answer for it; kForbidden: that key may read less than the one before.
 class WebhookEndpoints {
  public:
   explicit WebhookEndpoints(Store& store) : store_(store) {}

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "platform/base/ids.h"
+#include "schemas/access.h"
 #include "schemas/jobs/job.h"
 #include "schemas/webhooks/webhook.h"
 #include "storage/db/db.h"
@@ -28,7 +29,9 @@ class WebhookOutbox {
     schemas::EventFilter events;
     schemas::KindFilter kinds;
     bool on_request = false;
-    std::int64_t pending = 0;  // with what this transaction has added
+    schemas::ScopeSet scopes =
+        schemas::ScopeSet::all();  // of the key that answers for it: it is sent no more
+    std::int64_t pending = 0;      // with what this transaction has added
     std::int64_t added = 0;
   };
 
@@ -63,14 +66,16 @@ struct WebhookEvent {
 
 // True if the tenant has an enabled endpoint. Before work that only an event needs.
 bool has_webhooks(Tx& tx, std::string_view tenant);
-// Writes a delivery for each endpoint of the tenant whose filters the event passes. They are sent after the
-// commit.
+// Writes a delivery for each endpoint of the tenant whose filters the event passes and whose key may read it:
+// events of machines need exec:read. They are sent after the commit.
 void record_webhook_event(Tx& tx, const WebhookEvent& event);
-// The same for a root job that has just ended.
+// The same for a root job that has just ended. It needs jobs:read, and its contents the scope of its kind.
 void record_job_end(Tx& tx, const Store::Options& options, const JobRow& row);
 // Writes a delivery for one endpoint, whatever its filters. Returns its id.
 base::Uuid insert_delivery(Tx& tx, WebhookOutbox::Endpoint& endpoint, const WebhookEvent& event);
 
+// The scopes of a key as it is stored in api_keys.scopes.
+schemas::ScopeSet scopes_from(std::string_view stored);
 // Disables an enabled endpoint. `reason` is shown to its owner.
 void disable_webhook(Db& db, const base::Uuid& endpoint, std::string_view reason);
 // Call after any change of an endpoint's status.

@@ -346,8 +346,31 @@ def deliveries_of(client, webhook):
     return client.get(f"/v1/webhooks/{webhook['id']}/deliveries").json()["items"]
 
 
+def test_a_webhook_is_sent_no_more_than_its_key_may_read(gateway, receiver):
+    def client_with(*scopes):
+        return Client(gateway.url, gateway.client.post("/v1/admin/keys", {"name": "some", "scopes": ["webhooks:write", *scopes]}).json()["key"])
+
+    add(gateway, receiver, "/none", client=client_with())
+    add(gateway, receiver, "/states", client=client_with("jobs:read"))
+    add(gateway, receiver, "/contents", client=client_with("jobs:read", "chat"))
+    body = {"model": "mock/chat", "messages": [{"role": "user", "content": "x"}], "deferred": True, "metadata": {"customer": "secret"}}
+    job = gateway.client.post("/v1/chat/completions", body).json()["request_id"]
+    got = {each.path: each.json for each in receiver.take(2)}
+    assert set(got) == {"/states", "/contents"} and got["/states"]["id"] == got["/contents"]["id"]
+    assert all(each["data"]["id"] == job for each in got.values())
+    weak = client_with("webhooks:read")
+    (strong,) = [each for each in weak.get("/v1/webhooks").json()["items"] if each["url"].endswith("/contents")]
+    (logged,) = delivered(gateway, strong)
+    assert "payload" not in weak.get(f"/v1/webhooks/{strong['id']}/deliveries/{logged['id']}").json()
+    for method, below in (("PATCH", ""), ("POST", "/rotate")):
+        refused = weak.request(method, f"/v1/webhooks/{strong['id']}{below}", {} if method == "PATCH" else None)
+        assert refused.status == 403 and "jobs:read" in refused.json()["error"]["message"], refused.body
+    assert got["/contents"]["data"]["metadata"] == {"customer": "secret"} and "metadata" not in got["/states"]["data"]
+    assert receiver.received.empty()
+
+
 def test_the_webhook_of_a_revoked_key_is_disabled_and_another_key_may_take_it_over(gateway, receiver):
-    made = gateway.client.post("/v1/admin/keys", {"name": "short", "scopes": ["webhooks:write"]}).json()
+    made = gateway.client.post("/v1/admin/keys", {"name": "short", "scopes": ["webhooks:write", "jobs:read"]}).json()
     webhook = add(gateway, receiver, client=Client(gateway.url, made["key"]))
     rotated = gateway.client.post(f"/v1/admin/keys/{made['id']}/rotate", {"overlap_seconds": 0}).json()
     chat(gateway.client)
