@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -84,7 +85,12 @@ struct Options {
   std::chrono::milliseconds feed_interval{250};         // /v1/admin/events: time between checks for changes
   std::chrono::milliseconds feed_overview{2'000};       // /v1/admin/events: time between overviews
   std::chrono::milliseconds ssh_lifetime{15 * 60'000};  // validity of the certificate of an SSH session
-  std::chrono::milliseconds chat_heartbeat{15'000};     // time between heartbeat comments in a model's stream
+  // Which URLs webhooks may have (webhooks.allowed_hosts).
+  std::shared_ptr<const net::FetchGuard> webhook_guard =
+      std::make_shared<net::FetchGuard>(std::vector<std::string>());
+  int webhooks_per_tenant = 20;                                         // 409
+  std::chrono::milliseconds webhook_rotation = std::chrono::hours(24);  // both secrets sign for so long
+  std::chrono::milliseconds chat_heartbeat{15'000};  // time between heartbeat comments in a model's stream
 };
 
 // The dependencies of handlers. All of them outlive every request.

@@ -98,6 +98,19 @@ void add_upload_part(Context&, CallPtr);
 void complete_upload(Context&, CallPtr);
 void cancel_upload(Context&, CallPtr);
 
+// webhook_handlers.cpp
+void create_webhook(Context&, CallPtr);
+void list_webhooks(Context&, CallPtr);
+void get_webhook(Context&, CallPtr);
+void change_webhook(Context&, CallPtr);
+void delete_webhook(Context&, CallPtr);
+void test_webhook(Context&, CallPtr);
+void rotate_webhook(Context&, CallPtr);
+void list_webhook_deliveries(Context&, CallPtr);
+void get_webhook_delivery(Context&, CallPtr);
+void redeliver_webhook(Context&, CallPtr);
+std::span<const schemas::Field> webhook_list_fields();
+
 // file_handlers.cpp
 void put_file(Context&, CallPtr);
 void get_file(Context&, CallPtr);

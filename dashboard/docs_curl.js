@@ -52,6 +52,8 @@ const kSources = {
   signed_id: ["SIGNED", () => queryCommand(`/v1/files/${uploadCommand()}/url`, '.url | split("/")[-1]')],
   batch_id: ["BATCH", () => createCommand("/v1/batch/jobs", kInlineBatch, ".id")],
   input_file_id: ["INPUT", () => uploadLineCommand()],
+  webhook_id: ["WEBHOOK", () => createCommand("/v1/webhooks", { url: "https://app.example/hooks" }, ".id")],
+  delivery_id: ["DELIVERY", () => createCommand("/v1/webhooks/$WEBHOOK/test", {}, ".id")],
   image_id: ["IMAGE", () => createCommand("/v1/images/generations", { model: "mock/image", prompt: "A mill" }, '.data[0].url | split("/")[-1]')],
 };
 

@@ -8,10 +8,10 @@ import { StableOrder, updateInPlace } from "./update_in_place.js";
 import { fixedColumnTable } from "./tables.js";
 import { runAction, toast } from "./toast.js";
 
-const kScopes = ["models", "chat", "embeddings", "images", "audio", "ocr", "exec:run", "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "files:read", "files:write", "metrics", "tenant:admin", "admin"];
+const kScopes = ["models", "chat", "embeddings", "images", "audio", "ocr", "exec:run", "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "files:read", "files:write", "webhooks:read", "webhooks:write", "metrics", "tenant:admin", "admin"];
 // Selected by default for a new key: the scopes of an ordinary client. All others, for example those for commands, SSH,
 // machines and administration, must be selected explicitly.
-const kOrdinaryScopes = new Set(["models", "chat", "embeddings", "images", "audio", "ocr", "jobs:read", "jobs:write", "files:read", "files:write"]);
+const kOrdinaryScopes = new Set(["models", "chat", "embeddings", "images", "audio", "ocr", "jobs:read", "jobs:write", "files:read", "files:write", "webhooks:read", "webhooks:write"]);
 const kLifetimes = [["", "Never expires"], ["30", "Expires in 30 days"], ["90", "Expires in 90 days"], ["365", "Expires in a year"]];
 const kDayMs = 86400000;
 const kPollMs = 5000;

@@ -93,6 +93,7 @@ Maintenance::Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxP
       files_(store),
       batches_(store),
       uploads_(store),
+      webhooks_(store),
       spending_(store) {}
 
 void Maintenance::tick(Next next) {
@@ -215,6 +216,11 @@ void Maintenance::add_retention(Round& round) {
   });
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { uploads_.drop_expired(rows, std::move(done)); });
+  round.steps.push_back(
+      [this, rows](storage::Callback<int> done) { webhooks_.drop_deleted(rows, std::move(done)); });
+  round.steps.push_back([this, rows](storage::Callback<int> done) {
+    webhooks_.drop_old(options_.webhooks_age, rows, std::move(done));
+  });
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { spending_.settle_abandoned(rows, std::move(done)); });
   add_blobs(round);

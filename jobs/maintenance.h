@@ -13,6 +13,7 @@
 #include "storage/jobs/job_maintenance.h"
 #include "storage/machines/machines.h"
 #include "storage/tenants/spending.h"
+#include "storage/webhooks/webhook_deliveries.h"
 
 namespace millrace::jobs {
 
@@ -34,6 +35,7 @@ class Maintenance {
     std::chrono::milliseconds jobs_age = std::chrono::hours(24) * 7;
     std::chrono::milliseconds batches_age = std::chrono::hours(24) * 30;
     std::chrono::milliseconds orphans_age = std::chrono::hours(1);
+    std::chrono::milliseconds webhooks_age = std::chrono::hours(24) * 7;
     int step_rows = 256;        // per transaction; a step that reaches it is repeated
     int orphan_files = 10'000;  // checked per retention round
   };
@@ -76,6 +78,7 @@ class Maintenance {
   storage::Files files_;
   storage::Batches batches_;
   storage::MultipartUploads uploads_;
+  storage::WebhookDeliveries webhooks_;
   storage::Spending spending_;
   std::optional<base::BootTime> retained_at_;
 };

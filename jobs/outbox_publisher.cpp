@@ -41,6 +41,11 @@ void OutboxPublisher::on_cancel_request(OnCancel callback) {
   on_cancel_ = std::move(callback);
 }
 
+void OutboxPublisher::on_webhooks(std::function<void()> callback) {
+  const std::lock_guard lock(mutex_);
+  on_webhooks_ = std::move(callback);
+}
+
 OutboxPublisher::KindState& OutboxPublisher::state_of(schemas::Kind kind) {
   const auto at = std::find(schemas::kKinds.begin(), schemas::kKinds.end(), kind);
   return kind_states_.at(static_cast<std::size_t>(at - schemas::kKinds.begin()));
@@ -48,6 +53,7 @@ OutboxPublisher::KindState& OutboxPublisher::state_of(schemas::Kind kind) {
 
 void OutboxPublisher::on_commit(const storage::Commit& commit) {
   notify_worker(commit);
+  notify_webhooks(commit);
   for (const storage::ReadyJob& ready : commit.ready) publish(ready);
   for (const schemas::Kind kind : kinds_of(commit.ready)) events_.publish_queued(kind);
   for (const schemas::JobChange& change : commit.changes) {
@@ -67,6 +73,12 @@ void OutboxPublisher::notify_worker(const storage::Commit& commit) {
   const std::lock_guard lock(mutex_);
   if (!on_cancel_) return;
   for (const schemas::JobId& job : commit.cancel_requests) on_cancel_(job);
+}
+
+void OutboxPublisher::notify_webhooks(const storage::Commit& commit) {
+  if (!commit.has_webhooks) return;
+  const std::lock_guard lock(mutex_);
+  if (on_webhooks_) on_webhooks_();
 }
 
 // Waiters of this process are notified directly. When the bus delivers the same change, they ignore it,

@@ -33,6 +33,8 @@ class OutboxPublisher {
   // thread: ≤ 10 µs; it must not call this object. May be set at any time.
   using OnCancel = std::function<void(const schemas::JobId&)>;
   void on_cancel_request(OnCancel callback);
+  // Called for each commit with new deliveries of webhooks, in the same way.
+  void on_webhooks(std::function<void()> callback);
   // Sets the commit hook, subscribes to Events, and republishes the tokens that an earlier process left in
   // the outbox. Called before the store's first write and before Events::start.
   void start();
@@ -53,6 +55,7 @@ class OutboxPublisher {
   void notify(const schemas::JobChange& change);
   void publish(const storage::ReadyJob& ready);
   void notify_worker(const storage::Commit& commit);
+  void notify_webhooks(const storage::Commit& commit);
   void check_capacity(const storage::Commit& commit);
   void backlog_published(schemas::Kind kind, bool found);
 
@@ -63,8 +66,9 @@ class OutboxPublisher {
   storage::JobMaintenance maintenance_;
   ActivityHook activity_hook_;
   Feed* feed_ = nullptr;
-  std::mutex mutex_;  // guards on_cancel_
+  std::mutex mutex_;  // guards the next two
   OnCancel on_cancel_;
+  std::function<void()> on_webhooks_;
   std::array<KindState, schemas::kKinds.size()> kind_states_;
 };
 

@@ -10,9 +10,10 @@ namespace {
 
 // In the order of the enumerators.
 constexpr std::array<std::string_view, kScopeCount> kNames{
-    "models",     "chat",        "embeddings", "images",         "audio",     "ocr",
-    "exec:run",   "exec:read",   "ssh:issue",  "machines:write", "jobs:read", "jobs:write",
-    "files:read", "files:write", "metrics",    "tenant:admin",   "admin",
+    "models",     "chat",        "embeddings",    "images",         "audio",     "ocr",
+    "exec:run",   "exec:read",   "ssh:issue",     "machines:write", "jobs:read", "jobs:write",
+    "files:read", "files:write", "webhooks:read", "webhooks:write", "metrics",   "tenant:admin",
+    "admin",
 };
 
 constexpr std::string_view kKeyPrefix = "mr_live_";

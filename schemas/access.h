@@ -26,6 +26,8 @@ enum class Scope : std::uint8_t {
   kJobsWrite,
   kFilesRead,
   kFilesWrite,
+  kWebhooksRead,
+  kWebhooksWrite,
   kMetrics,      // only /metrics; `admin` includes it
   kTenantAdmin,  // the keys of its own tenant; `admin` includes it
   kAdmin,        // the whole installation

@@ -65,7 +65,7 @@ void change_expiry(void* object, FieldReader& reader, const Json& value) {
 
 constexpr std::string_view kScopesSchema =
     R"({"type":"array","items":{"type":"string","enum":["models","chat","embeddings","images","audio","ocr",)"
-    R"("exec:run","exec:read","ssh:issue","machines:write","jobs:read","jobs:write","files:read","files:write","metrics","tenant:admin",)"
+    R"("exec:run","exec:read","ssh:issue","machines:write","jobs:read","jobs:write","files:read","files:write","webhooks:read","webhooks:write","metrics","tenant:admin",)"
     R"("admin"]}})";
 constexpr std::string_view kListSchema =
     R"({"type":["array","null"],"maxItems":256,"items":{"type":"string","minLength":1,"maxLength":512}})";
@@ -180,7 +180,7 @@ const std::array kKeyChange{
           .schema = budget_schema(),
           .custom = &change_budget},
 };
-static_assert(kScopeCount == 17, "a new scope is a new choice");
+static_assert(kScopeCount == 19, "a new scope is a new choice");
 
 struct Rotation {
   std::int64_t overlap_seconds = kOverlapDefault.count();

@@ -11,6 +11,7 @@
 #include "schemas/jobs/job.h"
 #include "schemas/machines/machine.h"
 #include "schemas/machines/ssh_session.h"
+#include "schemas/webhooks/webhook.h"
 #include "storage/db/db.h"
 
 // Inside storage: SQL texts with named constants. `"SELECT id FROM jobs WHERE status = {queued}"_sql` becomes
@@ -78,6 +79,13 @@ inline constexpr auto kSqlNames = std::to_array<SqlName>({
     {"ssh_ready", schemas::SshStatus::kReady},
     {"ssh_closed", schemas::SshStatus::kClosed},
     {"ssh_failed", schemas::SshStatus::kFailed},
+    // webhook_endpoints.status, webhook_deliveries.state
+    {"webhook_enabled", schemas::WebhookStatus::kEnabled},
+    {"webhook_disabled", schemas::WebhookStatus::kDisabled},
+    {"webhook_deleted", schemas::WebhookStatus::kDeleted},
+    {"delivery_pending", schemas::DeliveryState::kPending},
+    {"delivery_delivered", schemas::DeliveryState::kDelivered},
+    {"delivery_failed", schemas::DeliveryState::kFailed},
 });
 
 template <std::size_t N>

@@ -57,6 +57,7 @@ class Store {
     std::chrono::milliseconds result_age{std::chrono::hours(24)};
     std::chrono::milliseconds job_age{std::chrono::hours(24) * 7};
     QuotaDefaults quota_defaults{};
+    std::string public_url{};  // base of links in webhooks; empty: relative links
   };
 
   // Refuses network file systems, a newer schema and a folder that it cannot write. Every message says what

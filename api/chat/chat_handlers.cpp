@@ -12,6 +12,7 @@
 #include "api/jobs/job_handlers.h"
 #include "api/jobs/job_result.h"
 #include "api/model_request.h"
+#include "api/webhooks/request_webhook.h"
 #include "platform/base/base64.h"
 #include "platform/base/bytes.h"
 #include "schemas/chat/file_parts.h"
@@ -26,6 +27,7 @@ void begin_chat(ChatIntake intake) {
   if (const base::Status good = context.chat.check(intake.request); !good)
     return call->fail(wrong_model_error(context, intake.request.models.front(), "chat", good.error()));
   if (intake.request.deferred) return defer_chat(std::move(intake));
+  if (const base::Status good = check_no_request_webhook(*call); !good) return call->fail(good.error());
   if (intake.key) call->ignored.emplace_back(kIdempotencyKey);  // there is no job to keep it with
   if (const base::Status allowed = context.tokens.admit(*call, intake.bytes); !allowed)
     return call->fail(allowed.error());

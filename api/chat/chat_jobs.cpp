@@ -10,6 +10,7 @@
 #include "api/jobs/job_result.h"
 #include "api/jobs/job_text.h"
 #include "api/model_request.h"
+#include "api/webhooks/request_webhook.h"
 #include "schemas/chat/chat_job.h"
 #include "schemas/jobs/sealed_spec.h"
 #include "schemas/json/json_text.h"
@@ -117,6 +118,8 @@ void defer_chat(ChatIntake intake) {
   submission.idempotency = std::move(key);
   submission.input_file = missing_file;
   mark_batch_line(context, *call, submission);
+  if (const auto good = add_request_webhook(context, *call, submission); !good)
+    return call->fail(good.error());
   store_and_submit(deferral, request);
 }
 

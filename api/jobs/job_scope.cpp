@@ -1,24 +1,8 @@
 #include "api/jobs/job_scope.h"
 
-#include <string>
+#include <utility>
 
 namespace millrace::api {
-
-schemas::Scope required_scope(schemas::Kind kind) {
-  switch (kind) {
-    case schemas::Kind::kOcr:
-      return schemas::Scope::kOcr;
-    case schemas::Kind::kExec:
-      return schemas::Scope::kExecRead;
-    case schemas::Kind::kMachine:
-      return schemas::Scope::kMachinesWrite;
-    case schemas::Kind::kChat:
-      return schemas::Scope::kChat;
-    case schemas::Kind::kStt:
-      return schemas::Scope::kAudio;
-  }
-  return schemas::Scope::kAdmin;
-}
 
 base::Status check_scope(const Principal& principal, schemas::Kind kind) {
   const schemas::Scope scope = required_scope(kind);
@@ -35,16 +19,7 @@ std::vector<schemas::Kind> hidden_kinds(const Principal& principal) {
 }
 
 schemas::JobView shown_to(const Principal& principal, schemas::JobView job) {
-  const schemas::Scope scope = required_scope(job.id.kind);
-  if (principal.scopes.has(scope)) return job;
-  job.name.clear();
-  job.metadata.clear();
-  if (job.error) {
-    job.error->message =
-        "The message is shown to keys with the scope '" + std::string(schemas::name(scope)) + "'";
-    job.error->param.clear();
-  }
-  return job;
+  return schemas::shown_with(principal.scopes, std::move(job));
 }
 
 }  // namespace millrace::api

@@ -9,6 +9,7 @@
 #include "api/machines/machine_calls.h"
 #include "api/routing/list_query.h"
 #include "api/routing/page.h"
+#include "api/webhooks/request_webhook.h"
 #include "platform/base/crypto.h"
 #include "schemas/machines/machine.h"
 #include "storage/blobs/blobs.h"
@@ -149,6 +150,8 @@ void create_execution(Context& context, CallPtr call) {
   auto submission = execution_submission(context, *call, *request);
   if (!submission) return call->fail(submission.error());
   submission->idempotency = std::move(*key);
+  if (const auto good = add_request_webhook(context, *call, *submission); !good)
+    return call->fail(good.error());
   submit(context, call, std::move(*submission));
 }
 

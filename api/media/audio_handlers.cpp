@@ -7,6 +7,7 @@
 #include "api/media/transcript_stream.h"
 #include "api/model_request.h"
 #include "api/tenants/job_cost.h"
+#include "api/webhooks/request_webhook.h"
 #include "schemas/dropped.h"
 #include "schemas/jobs/job_name.h"
 #include "schemas/json/json_body.h"
@@ -89,6 +90,8 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   Call& call = *intake.call;
   auto submission = submission_of(call, [&form] { return form.fingerprint; });
   if (!submission) return call.fail(submission.error());
+  if (const auto good = add_request_webhook(intake.context, call, *submission); !good)
+    return call.fail(good.error());
   const auto registry = intake.context.chat.registry();
   std::string requested_model;
   const schemas::TranscriptionModels models{

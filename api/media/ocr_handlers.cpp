@@ -12,6 +12,7 @@
 #include "api/model_request.h"
 #include "api/routing/router.h"
 #include "api/tenants/job_cost.h"
+#include "api/webhooks/request_webhook.h"
 #include "platform/base/base64.h"
 #include "schemas/dropped.h"
 #include "schemas/jobs/job_name.h"
@@ -289,6 +290,8 @@ void submit_uploaded(Context& context, CallPtr call, bool strict, bool is_form, 
   const std::string query = call->head().query;
   auto submission = submission_of(*call, [&] { return fingerprint(form, is_form, query); });
   if (!submission) return call->fail(submission.error());
+  if (const auto good = add_request_webhook(context, *call, *submission); !good)
+    return call->fail(good.error());
   auto request = read_ocr(context, *call, strict, [&](const schemas::IsProviderModel& has_provider) {
     if (!is_form) return schemas::parse_ocr_query(query_pairs(query), has_provider);
     return schemas::parse_ocr_form(form.fields, form.file != nullptr, has_provider);
@@ -339,6 +342,8 @@ void create_ocr(Context& context, CallPtr call) {
   }
   auto submission = submission_of(*call, [&call] { return base::sha256(call->body()); });
   if (!submission) return call->fail(submission.error());
+  if (const auto good = add_request_webhook(context, *call, *submission); !good)
+    return call->fail(good.error());
   auto request = read_ocr(context, *call, *strict, [&call](const auto& has_provider) {
     return schemas::read_ocr_request(call->body(), has_provider);
   });

@@ -161,6 +161,7 @@ std::string openapi_document() {
                                          {{"name", "artifacts"}},
                                          {{"name", "ssh"}},
                                          {{"name", "jobs"}},
+                                         {{"name", "webhooks"}},
                                          {{"name", "usage"}},
                                          {{"name", "admin"}}})},
                    {"components", openapi_components()}};

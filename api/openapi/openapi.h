@@ -32,6 +32,9 @@ nlohmann::json openapi_audio_schemas();
 nlohmann::json openapi_file_schemas();
 nlohmann::json openapi_batch_schemas();
 
+// The schemas of webhooks.
+nlohmann::json openapi_webhook_schemas();
+
 // {"$ref": "#/components/<kind>/<name>"}
 nlohmann::json openapi_ref(std::string_view kind, std::string_view name);
 

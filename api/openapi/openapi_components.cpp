@@ -164,6 +164,8 @@ constexpr std::string_view kParameters = R"json({
     "schema": {"type": "string"}},
   "LastEventId": {"name": "last-event-id", "in": "header", "description": "The last `id` that the client received; the stream resumes after it",
     "schema": {"type": "string"}},
+  "WebhookUrl": {"name": "x-millrace-webhook-url", "in": "header", "description": "The end of the job is sent to this URL, whose host `webhooks.allowed_hosts` must have",
+    "schema": {"type": "string", "format": "uri", "maxLength": 2048}},
   "Traceparent": {"name": "traceparent", "in": "header", "description": "W3C trace context, propagated to the worker",
     "schema": {"type": "string"}}
 })json";
@@ -226,6 +228,7 @@ json openapi_components() {
   shapes.update(openapi_audio_schemas());
   shapes.update(openapi_file_schemas());
   shapes.update(openapi_batch_schemas());
+  shapes.update(openapi_webhook_schemas());
   openapi_add_examples(shapes);
   return {{"schemas", std::move(shapes)},
           {"parameters", json::parse(kParameters)},

@@ -73,12 +73,12 @@ const std::array kAudioRoutes{
     for_batches(Route{Method::kPost, "/v1/audio/transcriptions", Access::kScope, Scope::kAudio, BodyKind::kForm, kRecordingBody, Lane::kFront,
           &create_transcription,
           {.id = "createTranscription", .tag = "audio", .summary = "Transcribe a recording", .replies = kTranscriptionReplies,
-           .query = model_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranscriptionForm", .state = true,
+           .query = model_query_fields(), .headers = "Prefer IdempotencyKey WebhookUrl Traceparent", .body = "TranscriptionForm", .state = true,
            .job = JobReplies::kSubmitted, .about = kTranscriptionAbout}}),
     for_batches(Route{Method::kPost, "/v1/audio/translations", Access::kScope, Scope::kAudio, BodyKind::kForm, kRecordingBody, Lane::kFront,
           &create_translation,
           {.id = "createTranslation", .tag = "audio", .summary = "Translate a recording into English", .replies = kTranslationReplies,
-           .query = model_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranslationForm", .state = true,
+           .query = model_query_fields(), .headers = "Prefer IdempotencyKey WebhookUrl Traceparent", .body = "TranslationForm", .state = true,
            .job = JobReplies::kSubmitted, .about = kTranslationAbout}}),
 };
 // clang-format on

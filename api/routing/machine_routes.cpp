@@ -128,7 +128,7 @@ const std::array kMachineRoutes{
     for_batches(Route{Method::kPost, "/v1/machines/{machine_id}/executions", Access::kScope, Scope::kExecRun, BodyKind::kJson,
           kExecutionBody, Lane::kPool, &create_execution,
           {.id = "createExecution", .tag = "executions", .summary = "Run a command on a machine",
-           .replies = kCreateExecutionReplies, .headers = "IdempotencyKeyRequired Traceparent",
+           .replies = kCreateExecutionReplies, .headers = "IdempotencyKeyRequired WebhookUrl Traceparent",
            .body = "ExecutionRequest", .state = true, .job = JobReplies::kKeyed}}),
     get("/v1/machines/{machine_id}/executions", Scope::kExecRead, Lane::kPool, &list_executions,
         {.id = "listExecutions", .tag = "executions", .summary = "List a machine's executions",

@@ -90,7 +90,7 @@ std::span<const schemas::Field> ocr_query() {
 const std::array kMediaRoutes{
     for_batches(Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kDocument, kOcrBody, Lane::kBody, &create_ocr,
           {.id = "createOcr", .tag = "ocr", .summary = "Convert a PDF or an image to markdown", .replies = kOcrReplies,
-           .query = ocr_query(), .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .form = "OcrForm",
+           .query = ocr_query(), .headers = "Prefer IdempotencyKey WebhookUrl Traceparent", .body = "OcrRequest", .form = "OcrForm",
            .state = true, .job = JobReplies::kSubmitted, .about = kOcrBodies}}),
     for_batches(Route{Method::kPost, "/v1/embeddings", Access::kScope, Scope::kEmbeddings, BodyKind::kJson, kEmbeddingBody, Lane::kBody,
           &create_embeddings,

@@ -194,6 +194,8 @@ std::span<const Route> file_routes();
 
 // batch_routes.cpp: all routes below /v1/batches and /v1/batch.
 std::span<const Route> batch_routes();
+// webhook_routes.cpp: all routes below /v1/webhooks.
+std::span<const Route> webhook_routes();
 
 // machine_routes.cpp: all routes below /v1/machines.
 std::span<const Route> machine_routes();

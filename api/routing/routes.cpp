@@ -140,7 +140,7 @@ const std::array kRoutes{
 
     for_batches(Route{Method::kPost, "/v1/chat/completions", Access::kScope, Scope::kChat, BodyKind::kJson, kChatBody, Lane::kBody, &create_chat,
           {.id = "createChatCompletion", .tag = "chat", .summary = "Create a chat completion", .replies = kChatReplies,
-           .query = model_query_fields(), .headers = "IdempotencyKey Traceparent", .body = "ChatRequest", .state = true,
+           .query = model_query_fields(), .headers = "IdempotencyKey WebhookUrl Traceparent", .body = "ChatRequest", .state = true,
            .job = JobReplies::kSubmitted, .about = kChatAbout}}),
     get("/v1/chat/deferred-completion/{request_id}", Scope::kChat, Lane::kPool, &deferred_chat,
         {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "Get a deferred completion",
@@ -205,6 +205,8 @@ std::span<const Route> routes() {
     table.insert(table.end(), files.begin(), files.end());
     const std::span<const Route> batches = batch_routes();
     table.insert(table.end(), batches.begin(), batches.end());
+    const std::span<const Route> webhooks = webhook_routes();
+    table.insert(table.end(), webhooks.begin(), webhooks.end());
     const std::span<const Route> dashboard = dashboard_routes();
     table.insert(table.end(), dashboard.begin(), dashboard.end());
     const std::span<const Route> admin = admin_routes();

@@ -22,6 +22,7 @@
 #include "app/cli/program.h"
 #include "app/commands/client_batch_commands.h"
 #include "app/commands/client_machine_commands.h"
+#include "app/commands/client_webhook_commands.h"
 #include "app/config/settings.h"
 #include "schemas/media/speech.h"
 
@@ -429,6 +430,7 @@ void add_client_commands(CLI::App& app, int& exit_code) {
   add_transcribe(app, exit_code);
   add_audio_client_commands(app, exit_code);
   add_chat_client_commands(app, exit_code);
+  add_webhook_client_commands(app, exit_code);
   add_jobs(app, exit_code);
   add_batch_client_commands(app, exit_code);
   add_machine_client_commands(app, exit_code);

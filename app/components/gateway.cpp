@@ -8,6 +8,7 @@
 #include "api/front/output.h"
 #include "api/front/server.h"
 #include "api/service.h"
+#include "api/webhooks/webhook_sender.h"
 #include "app/components/audio_components.h"
 #include "app/components/inference_component.h"
 #include "app/components/machine_component.h"
@@ -119,6 +120,7 @@ struct Gateway::Impl {
   base::Status add_file_machines();
   void add_inference();
   api::Options api_options() const;
+  void add_webhook_sender(const std::string& secret_key);
   base::Status start_api();
   base::Status start_metrics_listener();
   void stop();
@@ -143,6 +145,9 @@ struct Gateway::Impl {
   std::unique_ptr<InferenceComponent> inference;
   std::unique_ptr<WorkerComponent> worker;
   const net::FetchGuard fetch_guard{settings.fetch_allow_hosts};
+  const std::shared_ptr<const net::FetchGuard> webhook_guard =
+      std::make_shared<net::FetchGuard>(settings.webhook_hosts, "--webhooks.allowed-hosts", "url");
+  std::unique_ptr<api::WebhookSender> webhook_sender;  // only with the role api
   std::unique_ptr<api::Service> service;
   std::unique_ptr<front::Server> server;
   std::unique_ptr<MetricsComponent> metrics_listener;  // set if settings.metrics_listen is
@@ -190,6 +195,7 @@ void Gateway::Impl::add_maintenance() {
   options.jobs_age = settings.retention_jobs;
   options.batches_age = settings.batches.age;
   options.orphans_age = settings.retention_orphans;
+  options.webhooks_age = settings.webhook_retention;
   if (!core.dispatch->durable()) options.idle_period = kIdleWithoutBus;
   maintenance = std::make_unique<jobs::Maintenance>(*core.store, *core.dispatch, *publisher, *pool,
                                                     core.clock, options);
@@ -276,9 +282,23 @@ api::Options Gateway::Impl::api_options() const {
   if (speech) options.voice_models = speech->voice_models();
   options.run_at_max = settings.jobs_run_at_max;
   options.batches = settings.batches;
+  options.webhook_guard = webhook_guard;
+  options.webhooks_per_tenant = settings.webhooks_per_tenant;
+  options.webhook_rotation = settings.webhook_rotation;
   options.ssh_lifetime = settings.ssh_lifetime;
   options.chat_heartbeat = settings.chat_heartbeat;
   return options;
+}
+
+void Gateway::Impl::add_webhook_sender(const std::string& secret_key) {
+  api::WebhookSender::Options options;
+  options.timeout = settings.webhook_timeout;
+  options.retries = settings.webhook_retries;
+  webhook_sender = std::make_unique<api::WebhookSender>(
+      api::WebhookSender::Dependencies{*core.store, *loop, *pool, core.metrics, webhook_guard, secret_key},
+      std::move(options));
+  publisher->on_webhooks(webhook_sender->on_recorded());
+  webhook_sender->start();
 }
 
 base::Status Gateway::Impl::start_api() {
@@ -289,6 +309,7 @@ base::Status Gateway::Impl::start_api() {
                        settings.data_dir + ": " + made.error().message + disk_figures(*core.store));
   auto secret_key = api::secret_key_of(*core.store);
   if (!secret_key) return secret_key.error();
+  add_webhook_sender(*secret_key);
   api::Service::Dependencies dependencies{.store = *core.store,
                                           .submit = *submit,
                                           .waiters = *waiters,
@@ -337,6 +358,7 @@ void Gateway::Impl::stop() {
   if (metrics_listener) metrics_listener->stop();
   if (server) server->stop();
   if (service) service->stop();
+  if (webhook_sender) webhook_sender->stop();
   if (worker) worker->stop_claiming(std::chrono::milliseconds(0));
   if (presence) presence->on_model_processes({});
   core.dispatch->stop(std::chrono::seconds(2));

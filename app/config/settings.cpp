@@ -19,6 +19,7 @@
 #include "app/config/section_map.h"
 #include "app/config/speech_models_section.h"
 #include "app/config/voice_models_section.h"
+#include "app/config/webhook_settings.h"
 #include "platform/base/memory_size.h"
 #include "schemas/machines/machine.h"
 #include "workers/jobs/worker_lock.h"
@@ -328,6 +329,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.log_format = log_format(config);
   s.log_level = level_named(config.text("log.level"));
   read_store(config, s, mistakes);
+  read_webhook_settings(config, s, mistakes);
   s.jobs_run_at_max = config.duration("jobs.run_at_max");
   s.batches = batch_limits(config);
   s.http_threads = static_cast<int>(config.integer("http.threads"));

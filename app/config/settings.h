@@ -56,6 +56,10 @@ struct Settings {
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
   std::chrono::milliseconds jobs_run_at_max{};
   schemas::BatchLimits batches;
+  std::vector<std::string> webhook_hosts;  // may be private, and use http
+  int webhooks_per_tenant = 0;
+  std::chrono::milliseconds webhook_timeout{}, webhook_rotation{}, webhook_retention{};
+  std::vector<std::chrono::milliseconds> webhook_retries;
   int http_threads = 1, http_connections_max = 0, streams_per_key = 0;
   std::chrono::microseconds http_idle_poll{0};
   std::chrono::milliseconds http_body_timeout{};

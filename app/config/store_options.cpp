@@ -19,6 +19,7 @@ storage::Store::Options store_options(const Settings& settings) {
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
   options.result_age = settings.retention_results;
   options.job_age = settings.retention_jobs;
+  options.public_url = settings.public_url;
   options.quota_defaults = quota_defaults(settings, host_size(settings.data_dir));
   return options;
 }

@@ -99,6 +99,49 @@ Sha256Digest HmacSha256::mac(std::string_view message) const {
   return Prepared::finish(prepared_->outer, {reinterpret_cast<const char*>(inner.data()), inner.size()});
 }
 
+namespace {
+
+constexpr std::size_t kSeedBytes = 32, kPublicKeyBytes = 32, kSignatureBytes = 64;
+
+void require_ed25519(bool ok) {
+  if (!ok) throw std::runtime_error("an OpenSSL Ed25519 operation failed");
+}
+
+struct FreePrivateKey {
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+using PrivateKey = std::unique_ptr<EVP_PKEY, FreePrivateKey>;
+
+PrivateKey private_key(std::string_view seed) {
+  if (seed.size() != kSeedBytes) throw std::invalid_argument("an Ed25519 seed must have 32 bytes");
+  PrivateKey key(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, raw(seed), seed.size()));
+  require_ed25519(key != nullptr);
+  return key;
+}
+
+}  // namespace
+
+std::string ed25519_public_key(std::string_view seed) {
+  const PrivateKey key = private_key(seed);
+  std::string out(kPublicKeyBytes, '\0');
+  std::size_t size = out.size();
+  require_ed25519(
+      EVP_PKEY_get_raw_public_key(key.get(), reinterpret_cast<unsigned char*>(out.data()), &size) == 1);
+  return out;
+}
+
+std::string ed25519_sign(std::string_view seed, std::string_view message) {
+  const PrivateKey key = private_key(seed);
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  std::string out(kSignatureBytes, '\0');
+  std::size_t size = out.size();
+  require_ed25519(context != nullptr &&
+                  EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1);
+  require_ed25519(EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(out.data()), &size,
+                                 raw(message), message.size()) == 1);
+  return out;
+}
+
 std::string ssh_fingerprint(std::string_view key_blob) {
   const Sha256Digest digest = sha256(key_blob);
   std::string text = base64_encode({reinterpret_cast<const char*>(digest.data()), digest.size()});

@@ -28,6 +28,11 @@ class HmacSha256 {
   std::unique_ptr<const Prepared> prepared_;
 };
 
+// Ed25519 (RFC 8032). `seed`: the 32 bytes of a private key; throws std::invalid_argument for another size.
+// The public key has 32 bytes, a signature 64.
+std::string ed25519_public_key(std::string_view seed);
+std::string ed25519_sign(std::string_view seed, std::string_view message);
+
 // The fingerprint of a public key as ssh-keygen prints it: "SHA256:" and base64 without padding.
 std::string ssh_fingerprint(std::string_view key_blob);
 

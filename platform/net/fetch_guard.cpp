@@ -140,7 +140,8 @@ bool is_special_address(const sockaddr& address) {
   return !is_in(kPublic6) || std::any_of(kSpecial6.begin(), kSpecial6.end(), is_in);
 }
 
-FetchGuard::FetchGuard(std::vector<std::string> allow_hosts) {
+FetchGuard::FetchGuard(std::vector<std::string> allow_hosts, std::string setting, std::string_view field)
+    : setting_(std::move(setting)), field_(field) {
   for (std::string& entry : allow_hosts) {
     std::transform(entry.begin(), entry.end(), entry.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -188,21 +189,19 @@ base::Result<FetchTarget> FetchGuard::check_url(std::string_view text, std::stri
   target.opened = is_opened(target.host, target.port);
   target.url = part(url.get(), CURLUPART_URL);
   if (target.scheme != "https" && !(target.scheme == "http" && target.opened)) {
-    return refused(field, "must be an https URL; `--fetch.allow-hosts` opens http for named hosts");
+    return refused(field, "must be an https URL; `" + setting_ + "` opens http for named hosts");
   }
   if (!target.opened && target.port != 443 && target.port != 80) {
-    return refused(field, "must use port 443 or 80; `--fetch.allow-hosts HOST:PORT` opens others");
+    return refused(field, "must use port 443 or 80; `" + setting_ + " HOST:PORT` opens others");
   }
   if (!target.opened && is_local_name(target.host))
-    return refused(field,
-                   "must not name a host of the local network; `--fetch.allow-hosts` opens named hosts");
+    return refused(field, "must not name a host of the local network; `" + setting_ + "` opens named hosts");
   return target;
 }
 
 base::Status FetchGuard::check_address(const FetchTarget& target, const sockaddr& address) const {
   if (target.opened || !is_special_address(address)) return {};
-  return refused(kDocumentUrl,
-                 "leads to an address that is not public; `--fetch.allow-hosts` opens named hosts");
+  return refused(field_, "leads to an address that is not public; `" + setting_ + "` opens named hosts");
 }
 
 base::Status FetchGuard::check_foreign_url(std::string_view url, std::string_view field) const {
@@ -210,7 +209,7 @@ base::Status FetchGuard::check_foreign_url(std::string_view url, std::string_vie
   if (!target) return target.error();
   const std::optional<sockaddr_storage> address = literal_address(target->host);
   if (!address || check_address(*target, reinterpret_cast<const sockaddr&>(*address))) return {};
-  return refused(field, "leads to an address that is not public; `--fetch.allow-hosts` opens named hosts");
+  return refused(field, "leads to an address that is not public; `" + setting_ + "` opens named hosts");
 }
 
 }  // namespace millrace::net

@@ -27,7 +27,9 @@ class FetchGuard {
  public:
   // `allow_hosts` are HOST or HOST:PORT. For these hosts, http, private addresses and the port are allowed
   // (without a port: 80 and 443).
-  explicit FetchGuard(std::vector<std::string> allow_hosts);
+  // `setting`: its flag, and `field`: the parameter of check_address, for the messages.
+  explicit FetchGuard(std::vector<std::string> allow_hosts, std::string setting = "--fetch.allow-hosts",
+                      std::string_view field = kDocumentUrl);
 
   // Checks the scheme, the port, credentials, the form of the host (ASCII; international names as xn--…) and
   // names of the local network (localhost, .localhost, .local, .internal). The message of kFetchRefused names
@@ -47,6 +49,7 @@ class FetchGuard {
   };
   bool is_opened(std::string_view host, std::uint16_t port) const;
   std::vector<Opened> opened_;
+  std::string setting_, field_;
 };
 
 // True for the special-purpose ranges of IPv4 and IPv6: loopback, private, link-local, shared, documentation,

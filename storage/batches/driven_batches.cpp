@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schemas/files/stored_file.h"
+#include "schemas/json/json_text.h"
 #include "storage/batches/batch_rows.h"
 #include "storage/batches/batches.h"
 #include "storage/blobs/blob_rows.h"
@@ -12,6 +13,7 @@
 #include "storage/jobs/payload_rows.h"
 #include "storage/sql.h"
 #include "storage/tenants/quota_ledger.h"
+#include "storage/webhooks/webhook_outbox.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -100,6 +102,14 @@ void add_output_file(Tx& tx, const BatchRow& row, BlobClaim& blob_claim, const s
       .bind(*id, row.tenant, row.key_id, name, blob, base::millis(tx.now), expires_at)
       .run();
   tx.quotas.add(tx.db, {row.tenant, row.key_id}, {.stored_bytes = content->ref().bytes});
+}
+
+// Webhooks are told how the batch has ended. REQUIRES: `status` is such an end.
+void record_batch_end(Tx& tx, const BatchRow& row, BatchStatus status) {
+  const std::string id = schemas::batch_id(row.batch.id);
+  const std::string type = "batch." + std::string(schemas::name(status));
+  const std::string data = schemas::JsonObject().member("id", id).finish();
+  record_webhook_event(tx, {.tenant = row.tenant, .type = type, .subject = id, .data = data});
 }
 
 DrivenBatches::SubmittedLine submitted_line_at(const Statement& s) {
@@ -235,14 +245,16 @@ base::Status DrivenBatches::begin(const base::Uuid& id, std::int64_t total) {
 base::Status DrivenBatches::fail(const base::Uuid& id, const std::vector<schemas::BatchError>& errors,
                                  std::int64_t total) {
   const std::string text = schemas::batch_errors_json(errors);
-  return write(id, {BatchStatus::kValidating}, [id, total, &text](Tx& tx, const BatchRow&) -> base::Status {
-    tx.db
-        .prepare(R"(
+  return write(id, {BatchStatus::kValidating},
+               [id, total, &text](Tx& tx, const BatchRow& row) -> base::Status {
+                 record_batch_end(tx, row, BatchStatus::kFailed);
+                 tx.db
+                     .prepare(R"(
         UPDATE batches SET status = ?2, errors = ?3, total = ?4, ended_at = ?5, driver = NULL WHERE id = ?1)"_sql)
-        .bind(id, BatchStatus::kFailed, text, total, base::millis(tx.now))
-        .run();
-    return {};
-  });
+                     .bind(id, BatchStatus::kFailed, text, total, base::millis(tx.now))
+                     .run();
+                 return {};
+               });
 }
 
 base::Status DrivenBatches::begin_cancel(const base::Uuid& id, const schemas::BatchError& why) {
@@ -361,6 +373,7 @@ base::Status DrivenBatches::complete(const base::Uuid& id, BatchStatus status, c
               blob_claim.begin();
               add_output_file(tx, row, blob_claim, row.batch.output_file, output, "output");
               add_output_file(tx, row, blob_claim, row.batch.error_file, errors, "error");
+              record_batch_end(tx, row, status);
               tx.db.prepare("UPDATE batches SET status = ?2, ended_at = ?3, driver = NULL WHERE id = ?1")
                   .bind(id, status, base::millis(tx.now))
                   .run();

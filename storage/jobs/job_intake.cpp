@@ -104,6 +104,9 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   std::optional<base::Error> refused = start_refusal(tx, s);
   if (const base::Status taken = take_input_file(tx, s, row); !refused && !taken) refused = taken.error();
   if (!refused) refused = use ? quota_refusal(tx, row) : use.error();
+  base::Result<std::optional<base::Uuid>> endpoint = std::optional<base::Uuid>();
+  if (s.webhook) endpoint = find_request_webhook(tx, s.tenant, *s.webhook);
+  if (!refused && !endpoint) refused = endpoint.error();
   if (!refused && s.batch_line) refused = line_refusal(tx, *s.batch_line, s.cost_max);
   if (auto made = find_previous(tx, s, row, refused.has_value())) {
     if (s.batch_line && !refused && *made) take_line(tx, *s.batch_line, (*made)->job, 0);
@@ -118,6 +121,9 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   if (s.input_file) add_ref(tx.db, *row.input);
   row.spec = insert_job_spec(tx.db, {s.spec, spec_blob, s.traceparent, s.name});
   if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
+  if (s.webhook)
+    add_request_webhook(tx, *s.webhook,
+                        {.tenant = s.tenant, .key_id = s.key_id, .job = row.id, .endpoint = *endpoint});
   reserve_for_job(tx, row);
   const auto run_at = scheduled_time(row, tx.jumped);
   JobTransitions(tx, options).enqueue(std::move(row), s.traceparent);

@@ -12,6 +12,7 @@
 #include "storage/jobs/idempotent_call.h"
 #include "storage/jobs/job_queries.h"
 #include "storage/store.h"
+#include "storage/webhooks/request_webhooks.h"
 
 namespace millrace::storage {
 
@@ -43,6 +44,8 @@ struct Submission {
   std::string secret;       // sealed bytes, at most kSecretMax, of kind exec only; deleted when the job ends
   std::string traceparent;  // may be empty
   std::string metadata;     // schemas::Metadata as JSON; empty: none
+  // Set: the end of the job is sent to this URL. kInvalidState, kQuotaFull: find_request_webhook.
+  std::optional<RequestWebhook> webhook{};
   std::optional<IdempotencyKey> idempotency;
   // Of kind exec: the machine to run on. If the machine is asleep, the job waits for it, and a machine
   // operation with this new id wakes it, unless an operation is already running. A scheduled job wakes it at

@@ -10,6 +10,7 @@
 #include "storage/jobs/payload_rows.h"
 #include "storage/sql.h"
 #include "storage/tenants/reservations.h"
+#include "storage/webhooks/webhook_outbox.h"
 
 namespace millrace::storage {
 namespace {
@@ -65,6 +66,7 @@ void submit_attempt_end(Store& store, Lease lease, AttemptTransition outcome, Ca
       [job = lease.job.uuid](Db& db) {
         prefetch_job(db, job);
         prefetch_reservation(db, job);
+        prefetch_webhooks(db);
       });
 }
 

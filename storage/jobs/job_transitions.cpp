@@ -19,6 +19,7 @@
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
 #include "storage/tenants/reservations.h"
+#include "storage/webhooks/webhook_outbox.h"
 #include "storage/workers/workers.h"
 
 namespace millrace::storage {
@@ -233,6 +234,7 @@ void JobTransitions::end(JobRow& row, const JobTransitionEnd& end) {
   row.result = end.result;
   record_event(tx_, row, schemas::public_name(end.status), end.error ? error_data(*end.error) : "{}");
   if (row.parent) on_child_ended(*row.parent);
+  if (counts(row)) record_job_end(tx_, options_, row);
   if (rules.runs_on_machine) mark_lane_machine_used(tx_, row.lane_key);
   if (rules.internal) on_act_ended(tx_, options_, row, end);
 }

@@ -11,12 +11,14 @@
 #include "storage/machines/ssh_sessions.h"
 #include "storage/machines/waiting_executions.h"
 #include "storage/sql.h"
+#include "storage/webhooks/webhook_outbox.h"
 #include "storage/workers/processes.h"
 
 namespace millrace::storage {
 namespace {
 
 using schemas::Machine;
+using schemas::MachinePhase;
 
 std::optional<schemas::SshEndpoint> endpoint_at(const Statement& row, int column) {
   const auto host = row.optional_text(column);
@@ -92,6 +94,25 @@ std::optional<Machine> find_machine(Db& db, const std::string& tenant, const bas
   return std::move(row->machine);
 }
 
+namespace {
+
+void record_phase(Tx& tx, const Machine& machine) {
+  const std::string type = "machine." + std::string(schemas::name(machine.phase));
+  record_webhook_event(tx, {.tenant = machine.tenant,
+                            .type = type,
+                            .subject = schemas::machine_id(machine.id),
+                            .data = schemas::machine_json(machine, true)});
+}
+
+// Before a machine is saved: its phase, if anybody is sent changes of it.
+std::optional<MachinePhase> phase_for_webhooks(Tx& tx, const Machine& machine) {
+  if (!has_webhooks(tx, machine.tenant)) return std::nullopt;
+  auto s = tx.db.prepare("SELECT phase FROM machines WHERE id = ?1");
+  return s.bind(machine.id).step() ? std::optional(static_cast<MachinePhase>(s.integer(0))) : std::nullopt;
+}
+
+}  // namespace
+
 bool insert_machine(Tx& tx, MachineRow& row) {
   Machine& m = row.machine;
   {
@@ -113,11 +134,14 @@ bool insert_machine(Tx& tx, MachineRow& row) {
       .run();
   m.created_at = m.changed_at = m.progressed_at = base::wall_from(now);
   row.used_at = base::millis(tx.steady());
-  return s.changes() == 1;
+  const bool is_new = s.changes() == 1;
+  if (is_new && has_webhooks(tx, m.tenant)) record_phase(tx, m);
+  return is_new;
 }
 
 void save_machine(Tx& tx, MachineRow& row) {
   Machine& m = row.machine;
+  const auto phase_before = phase_for_webhooks(tx, m);
   const std::string settings = schemas::to_json(m.settings);
   const schemas::SshEndpoint none;
   const schemas::SshEndpoint& ssh = m.ssh ? *m.ssh : none;
@@ -137,6 +161,7 @@ void save_machine(Tx& tx, MachineRow& row) {
   m.revision = s.integer(0);
   m.changed_at = base::wall_from(s.integer(1));
   m.progressed_at = base::wall_from(base::millis(tx.now));
+  if (phase_before && *phase_before != m.phase) record_phase(tx, m);
 }
 
 bool has_live_endpoint(Db& db, const Machine& machine) {

@@ -9,6 +9,7 @@
 
 #include "platform/base/log.h"
 #include "storage/db/errors.h"
+#include "storage/webhooks/webhook_outbox.h"
 #include "storage/workers/workers.h"
 
 namespace millrace::storage {
@@ -90,10 +91,13 @@ void CommitGroup::transaction(F&& f) {
   commit_record.changes.reserve(kUsualGroup);
   commit_record.ready.reserve(kUsualGroup);
   QuotaLedger quotas(context_.quota_defaults, now);
+  WebhookOutbox webhooks;
   try {
     const auto jumped = context_.store_clock.on_group_begin(db, now, boot);
-    Tx tx{db, now, boot, host_boot, jumped, context_.boot_id, commit_record, context_.clocks.trust(), quotas};
+    Tx tx{db,     now,     boot, host_boot, jumped, context_.boot_id, commit_record, context_.clocks.trust(),
+          quotas, webhooks};
     f(tx);
+    webhooks.write(db);
     quotas.write(db);
     db.commit();
   } catch (...) {
@@ -219,6 +223,7 @@ CompletedGroup CommitGroup::completed() {
     std::move(c.ready.begin(), c.ready.end(), std::back_inserter(out.commit.ready));
     std::move(c.cancel_requests.begin(), c.cancel_requests.end(),
               std::back_inserter(out.commit.cancel_requests));
+    out.commit.has_webhooks = out.commit.has_webhooks || c.has_webhooks;
   }
   return out;
 }

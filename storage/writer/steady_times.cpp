@@ -50,6 +50,19 @@ void move_back_steady_times(Db& db, base::WallTime from, milliseconds by) {
   db.prepare("UPDATE call_replies SET expires_at = expires_at - ?2 WHERE expires_at >= ?1")
       .bind(base::millis(from + kIdempotencyAge), by.count())
       .run();
+  db.prepare(R"(
+      UPDATE webhook_deliveries SET next_at = next_at - ?2,
+          since = CASE WHEN since >= ?1 THEN since - ?2 ELSE since END,
+          lease_until = CASE WHEN lease_until >= ?1 THEN lease_until - ?2 ELSE lease_until END
+      WHERE state = {delivery_pending} AND next_at >= ?1)"_sql)
+      .bind(base::millis(from), by.count())
+      .run();
+  db.prepare("UPDATE webhook_endpoints SET enabled_at = enabled_at - ?2 WHERE enabled_at >= ?1")
+      .bind(base::millis(from), by.count())
+      .run();
+  db.prepare("UPDATE webhook_endpoints SET previous_until = previous_until - ?2 WHERE previous_until >= ?1")
+      .bind(base::millis(from), by.count())
+      .run();
 }
 
 }  // namespace millrace::storage

@@ -18,6 +18,7 @@ namespace millrace::storage {
 
 class Db;
 class QuotaLedger;
+class WebhookOutbox;
 
 // A job that became ready to run in a committed group; Dispatch publishes it. With an outbox, a job is listed
 // here only if the window had a free slot and its row is marked as published. The other jobs wait for
@@ -34,8 +35,9 @@ struct Commit {
   std::vector<schemas::JobChange> changes;
   std::vector<ReadyJob> ready;
   std::vector<schemas::JobId>
-      cancel_requests;  // running jobs; their workers also see it in the next heartbeat reply
-  bool empty() const { return changes.empty() && ready.empty() && cancel_requests.empty(); }
+      cancel_requests;        // running jobs; their workers also see it in the next heartbeat reply
+  bool has_webhooks = false;  // there are new deliveries
+  bool empty() const { return changes.empty() && ready.empty() && cancel_requests.empty() && !has_webhooks; }
 };
 
 // How far the clocks of this process can be trusted at the start of a group (docs/design/delivery.md §5). All
@@ -64,7 +66,8 @@ struct Tx {
   std::string_view boot_id;
   Commit& commit;
   const ClockTrust& clocks;
-  QuotaLedger& quotas;  // what tenants and keys have stored; written with the group
+  QuotaLedger& quotas;      // what tenants and keys have stored; written with the group
+  WebhookOutbox& webhooks;  // the endpoints of tenants, and what is sent to them; the same
   // An operation sets this when it found no work and waits for jobs of this kind. Its completion does not
   // run; the operation is parked. It runs again at the end of each group that makes a job of this kind ready,
   // in the same transaction; if `last` is set, after the other parked operations.

@@ -19,7 +19,7 @@ def things(client):
     client.wait_terminal(job)
     key = client.post("/v1/admin/keys", {"name": "errors", "scopes": ["ocr"]}).json()["id"]
     none = "01932b6c-8a00-7000-8000-000000000001"
-    return {"machine_id": machine, "execution_id": execution["execution_id"], "artifact_id": none, "session_id": none, "image_id": none, "file_id": f"file-{none}", "batch_id": f"batch_{none}", "upload_id": f"upload_{none}", "signed_id": none, "job_id": job,
+    return {"machine_id": machine, "execution_id": execution["execution_id"], "artifact_id": none, "session_id": none, "image_id": none, "file_id": f"file-{none}", "batch_id": f"batch_{none}", "upload_id": f"upload_{none}", "webhook_id": f"we-{none}", "delivery_id": f"msg_{none}", "signed_id": none, "job_id": job,
             "request_id": job, "key_id": key, "tenant": "errors", "worker": "none", "kind": "none", "model": "none", "page": "9", "file": "none", "path": "none"}
 
 

@@ -79,7 +79,11 @@ def owned(gateway, public_key):
     requests = [{"custom_id": "a", "body": {"model": "none", "messages": "owned"}}]
     batch = client.post("/v1/batch/jobs", {"requests": requests, "endpoint": "/v1/chat/completions"}).json()["id"]
     begun = client.post("/v1/uploads", {"purpose": "batch", "filename": "owned.txt", "bytes": 5, "mime_type": "text/plain"}).json()
+    webhook = client.post("/v1/webhooks", {"url": "https://app.example/owned", "events": ["batch.*"]}).json()["id"]
+    delivery = client.post(f"/v1/webhooks/{webhook}/test").json()["id"]
     yield {
+        "webhook_id": [webhook],
+        "delivery_id": [delivery],
         "file_id": [stored],
         "upload_id": [begun["id"]],
         "batch_id": [batch],

@@ -68,6 +68,13 @@ def key_id(gateway):
     return re.fullmatch(r"mr_live_(\w{8})\w*\n", made.stdout)[1]
 
 
+def webhook(gateway):
+    """One that is disabled: nothing is sent to it."""
+    made = json.loads(cli(gateway, "webhooks", "add", "https://app.example/", "--json").stdout)["id"]
+    assert cli(gateway, "webhooks", "disable", made).returncode == 0
+    return made
+
+
 def file(folder, name, content):
     (folder / name).write_bytes(content)
     return folder / name
@@ -91,6 +98,7 @@ MAKES = {
     "{documents}": lambda gateway, folder: folder_of_documents(folder),
     "{batch}": lambda gateway, folder: ended_batch(gateway, folder),
     "{waiting}": lambda gateway, folder: waiting_batch(gateway),
+    "{webhook}": lambda gateway, folder: webhook(gateway),
     "{key}": lambda gateway, folder: key_id(gateway),
     "{pdf}": lambda gateway, folder: file(folder, "a.pdf", tiny_pdf("one")),
     "{yaml}": lambda gateway, folder: file(folder, "a.yaml", LITELLM),
@@ -113,6 +121,9 @@ COMMANDS = [
     "batch run {requests} -o -", "batch run {requests} -o {new} --json", "batch run {wrong} -o {new} --json",
     "batch make --ocr {documents} -o -", "batch make --ocr {documents} -o {new} --json", "batch ls", "batch ls --json",
     "batch show {batch}", "batch show {batch} --json", "batch results {batch}", "batch cancel {waiting}",
+    "webhooks add https://app.example/", "webhooks add https://app.example/ --json", "webhooks ls", "webhooks ls --json",
+    "webhooks deliveries {webhook}", "webhooks rotate {webhook}", "webhooks enable {webhook} --json",
+    "webhooks disable {webhook} --json", "webhooks rm {webhook} --json",
     "jobs ls", "jobs ls --json", "jobs show {job}", "jobs show {job} --json", "jobs result {job}", "jobs result {job} -o {new} --json",
     "jobs tail {job}", "jobs tail {job} --json", "jobs retry {failed}", "jobs retry {failed} --json", "jobs cancel {job}", "jobs rm {job} --json",
     "jobs dead", "jobs dead --json",
@@ -128,7 +139,7 @@ COMMANDS = [
 # They print nothing on standard output, only to a terminal, or only what an engine or a host makes; or they end what others need.
 # Those of `store` need PostgreSQL: test_postgres_store.py.
 OTHERS = {
-    "serve", "api", "worker", "ssh", "transcribe", "speak", "models pull", "keys revoke", "keys accept-secrets", "workers drain",
+    "serve", "api", "worker", "ssh", "transcribe", "speak", "models pull", "keys revoke", "keys accept-secrets", "workers drain", "webhooks test", "webhooks redeliver",
     "store init", "store check", "store copy", "store take-bucket",
 }  # fmt: skip
 

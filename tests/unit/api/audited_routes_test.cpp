@@ -26,6 +26,8 @@ const std::map<std::string, std::string> kNotAudited{
     {"POST /v1/uploads/{upload_id}/parts", "the work of a tenant"},
     {"POST /v1/uploads/{upload_id}/complete", "as POST /v1/files"},
     {"POST /v1/uploads/{upload_id}/cancel", "the work of a tenant; there is no file yet"},
+    {"POST /v1/webhooks/{webhook_id}/test", "in the log of deliveries"},
+    {"POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", "in the log of deliveries"},
     {"POST /v1/jobs/{job_id}/cancel", "in the job's history; of an execution, audited"},
     {"POST /v1/jobs/{job_id}/retry", "a job, with a history of its own"},
 };
@@ -48,14 +50,16 @@ class AuditedRoutes : public Executions {
                                          [&](const auto& reply) { reported.set_value(reply.has_value()); });
     ASSERT_TRUE(reported.get_future().get());
   }
+  static bool refuses_keys(const std::string& path) {
+    return path.starts_with("/v1/admin/") || path == "/v1/webhooks" || path.ends_with("/rotate");
+  }
   Answer call(const std::string& method, const std::string& path, const std::string& body = {}) {
-    return send({.method = method,
-                 .path = path,
-                 .key = admin_,
-                 .headers = path.starts_with("/v1/admin/")  // they refuse keys
-                                ? ""
-                                : "Idempotency-Key: audit-" + std::to_string(++calls_) + "\r\n",
-                 .body = body});
+    return send(
+        {.method = method,
+         .path = path,
+         .key = admin_,
+         .headers = refuses_keys(path) ? "" : "Idempotency-Key: audit-" + std::to_string(++calls_) + "\r\n",
+         .body = body});
   }
   // A call that waits for the execution that it makes.
   Answer call_with_worker(const std::string& method, const std::string& path) {
@@ -172,6 +176,20 @@ class AuditedRoutes : public Executions {
          simple("PUT", "/v1/admin/tenants/acme", R"({"limits":{"machines":100}})")},
     };
   }
+  Act of_webhook(const std::string& method, const std::string& below, const std::string& body = {}) {
+    return [=, this] {
+      const std::string id = call("POST", "/v1/webhooks", kWebhook).json().value("id", "");
+      return [=, this] { return call(method, "/v1/webhooks/" + id + below, body); };
+    };
+  }
+  Acts acts_of_webhooks() {
+    return {
+        {"POST /v1/webhooks", simple("POST", "/v1/webhooks", kWebhook)},
+        {"PATCH /v1/webhooks/{webhook_id}", of_webhook("PATCH", "", R"({"kinds":["ocr"]})")},
+        {"DELETE /v1/webhooks/{webhook_id}", of_webhook("DELETE", "")},
+        {"POST /v1/webhooks/{webhook_id}/rotate", of_webhook("POST", "/rotate")},
+    };
+  }
   Acts acts_of_machines() {
     return {
         {"POST /v1/machines", simple("POST", "/v1/machines", "{}")},
@@ -210,10 +228,12 @@ class AuditedRoutes : public Executions {
   Acts acts() {
     Acts all = acts_of_operators();
     all.merge(acts_of_machines());
+    all.merge(acts_of_webhooks());
     all.merge(acts_of_executions());
     return all;
   }
 
+  static constexpr const char* kWebhook = R"({"url":"https://app.example/"})";
   const std::string ssh_body_ = json{{"public_key", machines::make_key_pair().public_key.line()}}.dump();
   std::string admin_;
   int calls_ = 0;

@@ -37,6 +37,20 @@ TEST(Crypto, HmacGivesThePublishedCode) {
   EXPECT_EQ(hex(hmac_sha256("", "")), "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
+// RFC 8032, 7.1, test 1.
+TEST(Crypto, Ed25519GivesThePublishedKeyAndSignature) {
+  constexpr unsigned char kSeed[] = {0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a,
+                                     0xf4, 0x92, 0xec, 0x2c, 0xc4, 0x44, 0x49, 0xc5, 0x69, 0x7b, 0x32,
+                                     0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60};
+  const std::string seed(reinterpret_cast<const char*>(kSeed), sizeof kSeed);
+  EXPECT_EQ(hex(ed25519_public_key(seed)),
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
+  EXPECT_EQ(hex(ed25519_sign(seed, "")),
+            "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46b"
+            "d25bf5f0595bbe24655141438e7a100b");
+  EXPECT_THROW(ed25519_sign("short", ""), std::invalid_argument);
+}
+
 TEST(Crypto, AFingerprintIsWhatSshKeygenPrints) {
   EXPECT_EQ(ssh_fingerprint(std::string(3, '\0')), "SHA256:cJ6AyISHokEeHuTfufIqhhSS0gxHZRUMDHlKvXD4FHw");
 }
