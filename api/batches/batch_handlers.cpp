@@ -143,11 +143,12 @@ void add_batch(BatchIntakeCall intake) {
     if (!staged) return call->fail(staged.error());
     batch.input = *std::move(staged);
   }
+  const base::Uuid id = batch.about.id;
   storage::Batches(context.store)
       .add(std::move(batch), idempotent_call(context, *call, std::move(key)),
-           [&context, call](const base::Result<storage::CallReply>& answer) {
+           [&context, call, id](const base::Result<storage::CallReply>& answer) {
              if (!answer) return call->fail(answer.error());
-             if (context.batches != nullptr) context.batches->wake();
+             if (context.batches != nullptr) context.batches->wake(id);
              call->reply(http_reply_of(*answer));
            });
 }
@@ -191,9 +192,9 @@ void cancel(Context& context, const CallPtr& call, std::string (*text)(const Bat
   if (!key) return call->fail(key.error());
   storage::Batches(context.store)
       .cancel(*id, idempotent_call(context, *call, *std::move(key)), text,
-              [&context, call](const base::Result<storage::CallReply>& answer) {
+              [&context, call, id = *id](const base::Result<storage::CallReply>& answer) {
                 if (!answer) return call->fail(answer.error());
-                if (context.batches != nullptr) context.batches->wake();
+                if (context.batches != nullptr) context.batches->wake(id);
                 call->reply(http_reply_of(*answer));
               });
 }

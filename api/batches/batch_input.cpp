@@ -10,6 +10,7 @@ namespace millrace::api {
 namespace {
 
 constexpr std::size_t kInputPiece = 256 * 1024;
+constexpr std::int64_t kEmptyMax = 256 * 1024;  // bytes of empty lines that one call leaves out
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // The bytes at this place; fewer at the end of the file.
@@ -43,7 +44,12 @@ base::Result<std::optional<BatchInput::Line>> BatchInput::next(std::string& text
   text.clear();
   Line line;
   bool has_begun = false;
+  const std::int64_t begin = position_ + static_cast<std::int64_t>(at_);
   for (;;) {
+    const std::int64_t skipped = position_ + static_cast<std::int64_t>(at_) - begin;
+    if (!has_begun && skipped > kEmptyMax)
+      return std::optional(Line{
+          .number = number_, .starts_at = begin, .bytes = skipped, .is_too_long = false, .is_empty = true});
     if (at_ == buffer_.size()) {
       const auto more = fill();
       if (!more) return more.error();

@@ -20,6 +20,7 @@ class BatchInput {
     std::int64_t number = 0;  // from 1; empty lines count
     std::int64_t starts_at = 0, bytes = 0;
     bool is_too_long = false;
+    bool is_empty = false;  // many empty lines follow each other; the next call goes on
   };
   // The next line, whose text is in `text`, unless it is too long; nullopt: the end.
   base::Result<std::optional<Line>> next(std::string& text);

@@ -89,6 +89,7 @@ bool send_partial_output(Context& context, const CallPtr& call, const base::Uuid
                     .content_type = "application/octet-stream",
                     .headers = {{"cache-control", "no-store"}, {"x-content-type-options", "nosniff"}},
                     .body = {}};
+  head.reservation = std::make_shared<KeyedSemaphore::Permit>(std::move(permit));  // until it has been sent
   FileStream::start(context, call, std::move(copy), {0, size}, std::move(head));
   return true;
 }

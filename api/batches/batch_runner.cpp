@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kClaimEvery{1'000};
-constexpr milliseconds kStepEvery{100}, kStepEveryMax{1'000};  // while jobs run
+constexpr milliseconds kStepEvery{100}, kStepEveryMax{5'000};  // while jobs run
 constexpr milliseconds kAfterFault{1'000};
 base::Counter line_counter(base::Metrics& metrics, const char* outcome) {
   return metrics.counter("millrace_batch_lines_total", "Requests of batches that have ended",
@@ -19,7 +19,7 @@ base::Counter line_counter(base::Metrics& metrics, const char* outcome) {
 }
 
 constexpr int kDrivenMax =
-    1'000;  // batches of one process; others wait for another process, or for their end
+    20'000;  // batches of one process; others wait for another process, or for their end
 
 }  // namespace
 
@@ -38,9 +38,9 @@ void BatchRunner::start() {
   thread_ = std::thread([this] { run(); });
 }
 
-void BatchRunner::wake() {
+void BatchRunner::wake(const base::Uuid& batch) {
   const std::lock_guard lock(answers_->mutex);
-  answers_->is_woken = true;
+  answers_->woken.push_back(batch);
   answers_->changed.notify_all();
 }
 
@@ -77,9 +77,12 @@ bool BatchRunner::wait() {
   for (const auto& [id, each] : runs_) next = std::min(next, std::max(each.due, each.faulted_until));
   std::unique_lock lock(answers_->mutex);
   answers_->changed.wait_until(
-      lock, next, [this] { return answers_->is_stopped || answers_->is_woken || answers_->has_new; });
+      lock, next, [this] { return answers_->is_stopped || !answers_->woken.empty() || answers_->has_new; });
   if (answers_->is_stopped) return false;
-  if (std::exchange(answers_->is_woken, false)) claim_at_ = {};
+  for (const base::Uuid& id : std::exchange(answers_->woken, {})) {
+    claim_at_ = {};
+    if (const auto run = runs_.find(id); run != runs_.end()) run->second.due = {};
+  }
   if (std::exchange(answers_->has_new, false)) forget_others();
   return true;
 }
@@ -116,6 +119,8 @@ void BatchRunner::step_all() {
     }
     each.wait = *more ? milliseconds(0) : std::clamp(each.wait * 2, kStepEvery, kStepEveryMax);
     each.due = now + each.wait;
+    if (!each.to_resend.empty())
+      each.due = std::min(each.due, std::max(each.to_resend.begin()->first, now + kStepEvery));
   }
 }
 

@@ -33,7 +33,8 @@ class BatchRunner {
   BatchRunner& operator=(const BatchRunner&) = delete;
 
   void start();
-  void wake();  // there may be a new batch, or one to be cancelled. Any thread; never blocks
+  // The batch is new, or is to be cancelled. Any thread; never blocks.
+  void wake(const base::Uuid& batch);
   // Sends no further request, and gives the batches to other processes when those that were sent are
   // answered. Any thread; never blocks.
   void refuse_new();
@@ -60,7 +61,8 @@ class BatchRunner {
     std::condition_variable changed;
     std::vector<AnsweredLine> lines;
     bool has_new = false;  // since the thread looked last
-    bool is_woken = false, is_stopped = false, is_draining = false;
+    std::vector<base::Uuid> woken;
+    bool is_stopped = false, is_draining = false;
   };
   // The check of an input that is not finished.
   struct Validation {
@@ -78,8 +80,10 @@ class BatchRunner {
     std::int64_t generation = 0;
     std::unique_ptr<Validation> validation;
     std::optional<BatchInput> input;
-    std::vector<Line> to_resend;           // they were refused for a while
-    std::map<std::int64_t, int> attempts;  // of lines that failed for a passing reason
+    // Lines that were refused for a while, by the time at which they are sent again; new lines go first.
+    std::multimap<Clock::time_point, Line> to_resend;
+    std::map<std::int64_t, int> attempts;  // of these lines, by number
+    int refusals = 0;                      // since a line was accepted
     std::int64_t next_after = 0;           // lines up to this number were taken
     bool has_no_pending = false;           // none is behind `next_after`
     int in_flight = 0;                     // sent and not answered
@@ -116,11 +120,13 @@ class BatchRunner {
   int in_flight(bool only_direct) const;  // of all batches
   int room(const Run& run, const Driven& driven) const;
   base::Result<int> submit(Run& run, const Driven& driven, const PrincipalPtr& principal);
+  base::Result<int> refuse_lines(Run& run);
   base::Result<std::vector<Line>> next_lines(Run& run, int most);
   base::Status send(Run& run, const Driven& driven, const PrincipalPtr& principal, const Line& line);
   base::Result<bool> take_answers(Run& run);
   base::Status take_answer(Run& run, const AnsweredLine& answered);
-  bool is_passing(Run& run, const AnsweredLine& answered) const;
+  bool is_passing(const Run& run, const AnsweredLine& answered) const;
+  void send_later(Run& run, const AnsweredLine& answered) const;
   base::Result<bool> collect_jobs(Run& run, const Driven& driven);
   base::Result<bool> end_job(Run& run, const Driven& driven, const SubmittedLine& line);
   // `job_succeeded`: of a line that was a job.

@@ -21,7 +21,8 @@ constexpr std::size_t kEndsPerWrite = 64;
 constexpr int kInFlightMax = 64;                        // lines of all batches that are sent and not answered
 constexpr std::int64_t kBytesInFlightMax = 32LL << 20;  // of these, unless it is one
 constexpr int kAttemptsMax = 4;  // of a line that is answered directly and fails for a passing reason
-constexpr milliseconds kPauseMin{500}, kPauseMax{30'000};
+constexpr milliseconds kPauseMin{500}, kPauseMax{30'000}, kPauseOfAll{2'000};
+constexpr int kRefusalsInRow = 16;
 
 std::string_view header_of(const front::Reply& reply, std::string_view name) {
   const auto at = std::ranges::find(reply.headers, name, &front::Header::name);
@@ -60,6 +61,10 @@ bool has_word(const front::Reply& reply, std::string_view word) {
   return reply.body.find("\"" + std::string(word) + "\"") != std::string::npos;
 }
 
+bool is_spent(const schemas::Batch& batch) {
+  return batch.cost_max && batch.cost >= *batch.cost_max && batch.cost > 0;
+}
+
 // As a reply that has no body of its own.
 front::Reply own_error(int status, std::string_view code, std::string_view message) {
   const std::string error = schemas::JsonObject()
@@ -76,20 +81,24 @@ front::Reply own_error(int status, std::string_view code, std::string_view messa
 
 }  // namespace
 
-base::Result<bool> BatchRunner::progress(Run& run, const Driven& driven) {
-  const auto principal = auth_.principal_of(driven.key_id);
+base::Result<bool> BatchRunner::progress(Run& run, const Driven& found) {
+  const auto principal = auth_.principal_of(found.key_id);
   if (!principal) return principal.error();
   if (!*principal)
     return cancel_with(run, "key_invalid", "The API key that created the batch was revoked or has expired");
   const auto answered = take_answers(run);
   if (!answered) return answered.error();
-  const auto collected = collect_jobs(run, driven);
+  const auto collected = collect_jobs(run, found);
   if (!collected) return collected.error();
-  const auto sent = submit(run, driven, *principal);
+  const bool has_new_cost = found.batch.cost_max && (*answered || *collected);
+  const auto driven = has_new_cost ? batches_.find(run.id) : base::Result<Driven>(found);
+  if (!driven) return driven.error();
+  const auto sent = submit(run, *driven, *principal);
   if (!sent && sent.error().code == base::Code::kStoredDamaged)
     return cancel_with(run, "input_damaged", sent.error().message);
   if (!sent) return sent.error();
-  if (*answered || *collected || *sent > 0 || run.in_flight > 0) return *answered || *collected;
+  if (run.in_flight > 0) return *answered || *collected;
+  if (*answered || *collected || *sent > 0) return true;
   if (!run.has_no_pending || !run.to_resend.empty()) return false;
   return finalize_if_over(run);
 }
@@ -132,29 +141,39 @@ int BatchRunner::room(const Run& run, const Driven& driven) const {
 
 base::Result<std::vector<BatchRunner::Line>> BatchRunner::next_lines(Run& run, int most) {
   std::vector<Line> lines;
-  while (!run.to_resend.empty() && std::ssize(lines) < most) {
-    lines.push_back(std::move(run.to_resend.back()));
-    run.to_resend.pop_back();
+  if (!run.has_no_pending) {
+    auto more = batches_.pending(run.id, run.next_after, most);
+    if (!more) return more.error();
+    run.has_no_pending = more->empty();
+    if (!more->empty()) run.next_after = more->back().number;
+    lines = *std::move(more);
   }
-  if (std::ssize(lines) == most || run.has_no_pending) return lines;
-  auto more = batches_.pending(run.id, run.next_after, most - static_cast<int>(lines.size()));
-  if (!more) {
-    std::ranges::move(lines, std::back_inserter(run.to_resend));
-    return more.error();
+  const auto now = Clock::now();
+  while (std::ssize(lines) < most && !run.to_resend.empty() && run.to_resend.begin()->first <= now) {
+    lines.push_back(std::move(run.to_resend.begin()->second));
+    run.to_resend.erase(run.to_resend.begin());
   }
-  run.has_no_pending = more->empty();
-  if (!more->empty()) run.next_after = more->back().number;
-  std::ranges::move(*more, std::back_inserter(lines));
   return lines;
 }
 
-// Returns the number of lines that were sent.
+// The costs of lines without jobs are known at their ends. Returns the number of lines that were refused.
+base::Result<int> BatchRunner::refuse_lines(Run& run) {
+  const auto lines = next_lines(run, kLinesPerStep);
+  if (!lines) return lines.error();
+  for (const Line& line : *lines)
+    fail_line(run, line, "budget_exceeded", "The batch has reached its max_cost_usd");
+  if (const base::Status written = write_ends(run); !written) return written.error();
+  return static_cast<int>(lines->size());
+}
+
+// Returns the number of lines that were sent or refused.
 base::Result<int> BatchRunner::submit(Run& run, const Driven& driven, const PrincipalPtr& principal) {
   {
     const std::lock_guard lock(answers_->mutex);
     if (answers_->is_draining) return 0;
   }
   if (Clock::now() < run.paused_until || (run.has_no_pending && run.to_resend.empty())) return 0;
+  if (is_spent(driven.batch) && run.makes_jobs != true) return refuse_lines(run);
   int most = room(run, driven);
   if (most <= 0) return 0;
   const int window = context_.options.batches.window;
@@ -172,7 +191,8 @@ base::Result<int> BatchRunner::submit(Run& run, const Driven& driven, const Prin
       ++sent;
       continue;
     }
-    std::move(lines->begin() + sent, lines->end(), std::back_inserter(run.to_resend));
+    for (auto left = lines->begin() + sent; left != lines->end(); ++left)
+      run.to_resend.emplace(Clock::time_point(), std::move(*left));
     if (!done) return done.error();
     break;
   }
@@ -182,11 +202,6 @@ base::Result<int> BatchRunner::submit(Run& run, const Driven& driven, const Prin
 base::Status BatchRunner::send(Run& run, const Driven& driven, const PrincipalPtr& principal,
                                const Line& line) {
   const schemas::Batch& batch = driven.batch;
-  const bool is_spent = batch.cost_max && batch.cost >= *batch.cost_max && batch.cost > 0;
-  if (is_spent && run.makes_jobs != true) {
-    fail_line(run, line, "budget_exceeded", "The batch has reached its max_cost_usd");
-    return write_ends(run);
-  }
   if (!run.input) {
     if (!driven.input) return base::error(base::Code::kStoredDamaged, "The input of the batch is missing");
     auto file = context_.store.blobs().open(*driven.input);
@@ -247,18 +262,28 @@ base::Result<bool> BatchRunner::take_answers(Run& run) {
 }
 
 // The line fails now, and may not when it is sent again later.
-bool BatchRunner::is_passing(Run& run, const AnsweredLine& answered) const {
+bool BatchRunner::is_passing(const Run& run, const AnsweredLine& answered) const {
   const front::Reply& reply = *answered.reply.reply;
   if (reply.status == 429) return !has_word(reply, "budget_exceeded");
   if (reply.status == 503) return true;
+  const auto tried = run.attempts.find(answered.line.number);
   const bool may_pass = reply.status >= 500 && header_of(reply, "x-should-retry") != "false";
-  return may_pass && ++run.attempts[answered.line.number] < kAttemptsMax;
+  return may_pass && (tried == run.attempts.end() || tried->second + 1 < kAttemptsMax);
+}
+
+// Other lines may be accepted meanwhile. If many in a row are refused, all of them wait.
+void BatchRunner::send_later(Run& run, const AnsweredLine& answered) const {
+  const int doubled = std::min(run.attempts[answered.line.number]++, 6);
+  const auto pause = std::min(pause_of(*answered.reply.reply) * (1 << doubled), kPauseMax);
+  run.to_resend.emplace(Clock::now() + pause, answered.line);
+  if (++run.refusals % kRefusalsInRow == 0) run.paused_until = Clock::now() + std::min(pause, kPauseOfAll);
 }
 
 base::Status BatchRunner::take_answer(Run& run, const AnsweredLine& answered) {
   const Guard::LineReply& got = answered.reply;
   if (got.job) {
     run.makes_jobs = true;
+    run.refusals = 0;
     return {};
   }
   if (!got.reply)
@@ -270,10 +295,10 @@ base::Status BatchRunner::take_answer(Run& run, const AnsweredLine& answered) {
   // It was submitted before, or its batch has ended or has another driver: it ends otherwise.
   if (reply.status == 409 && has_word(reply, storage::kBatchLineParam)) return {};
   if (is_passing(run, answered)) {
-    run.paused_until = Clock::now() + pause_of(reply);
-    run.to_resend.push_back(answered.line);
+    send_later(run, answered);
     return {};
   }
+  run.refusals = 0;
   if (!run.makes_jobs && reply.status < 300) run.makes_jobs = false;
   return end_line(run, answered.line, std::nullopt, reply, got.request_id);
 }

@@ -8,7 +8,7 @@ namespace millrace::api {
 namespace {
 
 constexpr std::size_t kLinesPerWrite = 500;
-constexpr std::int64_t kBytesPerStep = 8 << 20;  // then other batches have their turn
+constexpr std::int64_t kBytesPerStep = 1 << 20;  // then other batches have their turn
 
 schemas::BatchError line_fault(const BatchInput::Line& line, std::string code, std::string message,
                                std::string param = {}) {
@@ -78,6 +78,7 @@ base::Result<bool> BatchRunner::read_lines(Run& run, const Driven& driven) {
     check.is_read = !*line;
     if (check.is_read) break;
     bytes += (*line)->bytes;
+    if ((*line)->is_empty) continue;
     if (++check.lines > lines_max) {
       check.errors.push_back(
           {.code = "too_many_lines",

@@ -202,9 +202,11 @@ void stored_file_content(Context& context, CallPtr call) {
   const auto file = storage::Files(context.store).file(call->tenant(), *id);
   if (file) return send_content(context, call, call->tenant(), *file);
   if (file.error().code != Code::kNotFound) return call->fail(file.error());
-  if (send_partial_output(context, call, *id)) return;
-  const auto whole = storage::Files(context.store).file(call->tenant(), *id);
-  whole ? send_content(context, call, call->tenant(), *whole) : call->fail(whole.error());
+  on_pool(context, base::Pool::Queue::kLarge, call, [&context, call, id = *id] {
+    if (send_partial_output(context, call, id)) return;
+    const auto whole = storage::Files(context.store).file(call->tenant(), id);
+    whole ? send_content(context, call, call->tenant(), *whole) : call->fail(whole.error());
+  });
 }
 
 void stored_file_url(Context& context, CallPtr call) {

@@ -119,6 +119,21 @@ int clear_outputs(Tx& tx, int limit) {
   return static_cast<int>(gone.size());
 }
 
+// Lines that never became jobs are in the files of their batch, which is over.
+int clear_lines(Tx& tx, int limit) {
+  auto s = tx.db.prepare(R"(
+      SELECT b.id FROM batches AS b WHERE b.ended_at IS NOT NULL AND b.input IS NOT NULL
+          AND EXISTS (SELECT 1 FROM batch_lines AS l WHERE l.batch = b.id AND l.job IS NULL) LIMIT 1)"_sql);
+  if (!s.step()) return 0;
+  const base::Uuid id = s.uuid(0);
+  s.run();
+  auto gone = tx.db.prepare(R"(
+      DELETE FROM batch_lines WHERE batch = ?1 AND line IN (
+          SELECT line FROM batch_lines WHERE batch = ?1 AND job IS NULL LIMIT ?2))"_sql);
+  gone.bind(id, limit).run();
+  return gone.changes();
+}
+
 // A batch that is over and has no outputs left no longer needs its input.
 int release_inputs(Tx& tx, int limit) {
   std::vector<std::pair<base::Uuid, std::int64_t>> over;
@@ -155,6 +170,7 @@ int drop_old(Tx& tx, std::chrono::milliseconds age, int limit) {
 
 int drop_ended_batches(Tx& tx, std::chrono::milliseconds age, int limit) {
   if (const int cleared = clear_outputs(tx, limit); cleared > 0) return limit;  // until none is left
+  if (clear_lines(tx, limit) > 0) return limit;
   if (const int released = release_inputs(tx, limit); released > 0) return released;
   return may_delete_rows(tx) ? drop_old(tx, age, limit) : 0;
 }

@@ -53,6 +53,7 @@ CREATE TABLE batch_lines (
   PRIMARY KEY (batch, line)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX batch_lines_by_state ON batch_lines (batch, state, line);
+CREATE INDEX batch_lines_of_jobs ON batch_lines (job) WHERE job IS NOT NULL;
 CREATE INDEX batch_lines_by_job ON batch_lines (batch, job) WHERE job IS NOT NULL;
 CREATE TABLE batch_outputs (
   batch    BLOB    NOT NULL,

@@ -56,6 +56,7 @@ CREATE TABLE webhook_deliveries (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (endpoint, next_at) WHERE state = 0;
 CREATE INDEX webhook_deliveries_order ON webhook_deliveries (endpoint, subject, seq);
+CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (endpoint, subject, seq) WHERE state = 0;
 CREATE INDEX webhook_deliveries_listed ON webhook_deliveries (endpoint, id);
 CREATE INDEX webhook_deliveries_old ON webhook_deliveries (created_at);
 -- Keys of administrators have the new rights, too.

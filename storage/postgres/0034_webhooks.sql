@@ -52,6 +52,7 @@ CREATE TABLE webhook_deliveries (
 );
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (endpoint, next_at) WHERE state = 0;
 CREATE INDEX webhook_deliveries_order ON webhook_deliveries (endpoint, subject, seq);
+CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (endpoint, subject, seq) WHERE state = 0;
 CREATE INDEX webhook_deliveries_listed ON webhook_deliveries (endpoint, id);
 CREATE INDEX webhook_deliveries_old ON webhook_deliveries (created_at);
 UPDATE api_keys SET scopes = scopes || ' webhooks:read webhooks:write' WHERE ' ' || scopes || ' ' LIKE '% admin %';

@@ -36,8 +36,14 @@ void add_request_webhook(Tx& tx, const RequestWebhook& webhook, const WebhookReq
                     .created_at = tx.now},
                    webhook.secret.sealed);
   } else {
-    tx.db.prepare("UPDATE webhook_endpoints SET key_id = ?2 WHERE id = ?1 AND key_id <> ?2")
-        .bind(endpoint, request.key_id)
+    // Its key stays as long as it is valid: another one may read less, or end sooner.
+    tx.db
+        .prepare(R"(
+        UPDATE webhook_endpoints SET key_id = ?2
+        WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM api_keys AS k
+            WHERE k.id = webhook_endpoints.key_id AND k.revoked_at IS NULL
+                AND (k.expires_at IS NULL OR k.expires_at > ?3)))"_sql)
+        .bind(endpoint, request.key_id, base::millis(tx.now))
         .run();
   }
   tx.db.prepare("INSERT INTO webhook_requests (job, endpoint) VALUES (?1, ?2)")

@@ -65,7 +65,7 @@ std::vector<ClaimedDelivery> select_due(Tx& tx, const DeliveryClaim& claim) {
   auto s = tx.db.prepare(R"(
       SELECT d.id, d.claims, d.attempts, d.payload FROM webhook_deliveries AS d
       WHERE d.endpoint = ?1 AND d.state = {delivery_pending} AND d.next_at <= ?2
-          AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS earlier
+          AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS earlier INDEXED BY webhook_deliveries_waiting
               WHERE earlier.endpoint = d.endpoint AND earlier.subject = d.subject AND earlier.seq < d.seq
                   AND earlier.state = {delivery_pending})
       ORDER BY d.next_at, d.id LIMIT ?3)"_sql);
@@ -310,7 +310,7 @@ base::Result<std::vector<base::Uuid>> WebhookDeliveries::due(int limit) {
         SELECT e.id FROM webhook_endpoints AS e
         WHERE e.status = {webhook_enabled} AND EXISTS (SELECT 1 FROM webhook_deliveries AS d
             WHERE d.endpoint = e.id AND d.state = {delivery_pending} AND d.next_at <= ?1
-                AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS earlier
+                AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS earlier INDEXED BY webhook_deliveries_waiting
                     WHERE earlier.endpoint = d.endpoint AND earlier.subject = d.subject
                         AND earlier.seq < d.seq AND earlier.state = {delivery_pending}))
         LIMIT ?2)"_sql);

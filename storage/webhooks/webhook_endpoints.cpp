@@ -101,6 +101,16 @@ base::Status may_answer_for(Db& db, const WebhookEndpoint& endpoint, const std::
   return {};
 }
 
+// What was tried in vain is sent at once, and has all its attempts again. The rest waits behind it.
+void begin_attempts_anew(Tx& tx, const base::Uuid& endpoint) {
+  tx.db
+      .prepare(R"(
+      UPDATE webhook_deliveries SET next_at = ?2, since = ?2, attempts = 0
+      WHERE endpoint = ?1 AND state = {delivery_pending} AND attempts > 0 AND lease_until < ?2)"_sql)
+      .bind(endpoint, base::millis(tx.steady()))
+      .run();
+}
+
 base::Result<CallReply> change_webhook(Tx& tx, const base::Uuid& id, const schemas::WebhookChange& change,
                                        const IdempotentCall& call,
                                        const ReplyBuilder<WebhookEndpoint>& reply) {
@@ -115,6 +125,7 @@ base::Result<CallReply> change_webhook(Tx& tx, const base::Uuid& id, const schem
   if (change.status && *change.status != endpoint->status) {
     endpoint->status = *change.status;
     endpoint->reason.clear();
+    if (endpoint->status == WebhookStatus::kEnabled) begin_attempts_anew(tx, id);
     tx.commit.has_webhooks = true;
   }
   save_webhook(tx, *endpoint);

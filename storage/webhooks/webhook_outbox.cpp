@@ -71,6 +71,12 @@ base::Uuid insert_row(Tx& tx, WebhookOutbox::Endpoint& endpoint, const DeliveryT
   return id;
 }
 
+// The end of a batch is one event; its lines send none.
+bool is_batch_line(Db& db, const base::Uuid& job) {
+  auto s = db.prepare_without_flush("SELECT 1 FROM batch_lines WHERE job = ?1 LIMIT 1");
+  return s.bind(job).step();
+}
+
 std::string payload_of(const Tx& tx, const WebhookEvent& event) {
   return schemas::webhook_payload_json(
       {.event = base::Uuid::make(tx.now), .type = event.type, .at = tx.now, .data = event.data});
@@ -79,8 +85,8 @@ std::string payload_of(const Tx& tx, const WebhookEvent& event) {
 // A full endpoint takes nothing more; it is disabled at the end of the transaction.
 bool takes(const WebhookOutbox::Endpoint& endpoint, const WebhookEvent& event) {
   if (endpoint.pending >= kWebhookPendingMax) return false;
-  if (endpoint.on_request) return event.requested && *event.requested == endpoint.id;
   if (event.kind && !endpoint.scopes.has(schemas::Scope::kJobsRead)) return false;
+  if (endpoint.on_request) return event.requested && *event.requested == endpoint.id;
   if (event.type.starts_with("machine.") && !endpoint.scopes.has(schemas::Scope::kExecRead)) return false;
   return schemas::passes(endpoint.events, endpoint.kinds, event.type, event.kind);
 }
@@ -104,11 +110,12 @@ void WebhookOutbox::reset(Db& db) {
 void WebhookOutbox::write(Db& db) {
   for (Tenant& tenant : tenants_) {
     for (Endpoint& endpoint : tenant.endpoints) {
-      if (endpoint.added == 0) continue;
+      const bool is_full = endpoint.pending >= kWebhookPendingMax;
+      if (endpoint.added == 0 && !is_full) continue;
       db.prepare("UPDATE webhook_endpoints SET pending = pending + ?2 WHERE id = ?1")
           .bind(endpoint.id, std::exchange(endpoint.added, 0))
           .run();
-      if (endpoint.pending < kWebhookPendingMax) continue;
+      if (!is_full) continue;
       disable_webhook(
           db, endpoint.id,
           std::to_string(kWebhookPendingMax) +
@@ -142,6 +149,7 @@ void record_job_end(Tx& tx, const Store::Options& options, const JobRow& row) {
   if (std::ranges::any_of(endpoints, &WebhookOutbox::Endpoint::on_request))
     event.requested = take_request_webhook(tx.db, row.id);
   if (std::ranges::none_of(endpoints, [&](const auto& endpoint) { return takes(endpoint, event); })) return;
+  if (is_batch_line(tx.db, row.id)) return;
   const auto view = find_named_view(tx.db, row.id, options);
   if (!view) return;
   const schemas::JobNames names(view->id, options.public_url);

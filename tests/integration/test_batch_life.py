@@ -275,3 +275,43 @@ def test_a_line_that_may_exceed_the_limit_of_costs_is_not_sent(tmp_path):
         assert {line["response"]["body"]["error"]["param"] for line in errors.values()} == {"max_cost_usd"}
     finally:
         gateway.close()
+
+
+def test_lines_that_are_refused_do_not_hold_the_others(tmp_path):
+    with Upstream() as upstream:
+        upstream.reply_always(lambda seen: openai_replies.refusal(429) if seen.json["input"] == ["bad"] else openai_replies.embeddings([[1.0]]))
+        gateway = model_gateway(tmp_path, [("up/e", "openai", "e", f"{upstream.url}/v1")])
+        try:
+            bodies = [{"model": "up/e", "input": ["bad"]}] * 8 + [{"model": "up/e", "input": ["good"]}] * 100
+            batch = start(gateway.client, lines_of(bodies, "/v1/embeddings"), "/v1/embeddings")
+            wait_completed(gateway.client, batch, 100)
+            gateway.client.post(f"/v1/batches/{batch['id']}/cancel")
+            done = end(gateway.client, batch)
+            assert done["request_counts"] == {"total": 108, "completed": 100, "failed": 8}
+        finally:
+            gateway.close()
+
+
+def test_an_input_of_empty_lines_holds_nobody(tmp_path):
+    with Held(tmp_path) as run:
+        empty = [start(run.client, b"\n" * (20 << 20)) for _ in range(3)]
+        batch = start(run.client, lines_of([held("now")]))
+        assert end(run.client, batch, 10)["status"] == "completed"
+        for each in empty:
+            assert [error["code"] for error in end(run.client, each)["errors"]["data"]] == ["empty_file"]
+
+
+def test_direct_lines_stop_at_the_limit_of_costs(tmp_path):
+    with Upstream() as upstream:
+        upstream.reply_always(lambda seen: openai_replies.embeddings([[1.0]]))
+        config = tmp_path / "millrace.yaml"
+        config.write_text(f"models:\n- {{name: e, provider: openai, base_url: '{upstream.url}/v1', api_key: env:UP_KEY, price: {{prompt: 1000, completion: 0}}}}\n")
+        gateway = Gateway(tmp_path / "data", "--config", config, env={"UP_KEY": "sk-0123456789"}).start()
+        try:
+            batch = start(gateway.client, lines_of([{"model": "e", "input": "x"}] * 20, "/v1/embeddings"), "/v1/embeddings", metadata={"max_cost_usd": "0.005"})
+            done = end(gateway.client, batch)
+            one = done["cost_usd"] / done["request_counts"]["completed"]
+            assert 0 < done["cost_usd"] < 0.005 + one and len(upstream.requests) == done["request_counts"]["completed"], done
+            assert {line["error"]["code"] for line in output(gateway.client, done, "error_file_id").values()} == {"budget_exceeded"}
+        finally:
+            gateway.close()

@@ -6,6 +6,8 @@ import uuid
 from contextlib import closing
 
 import pytest
+from batches import end, lines_of
+from batches import start as start_batch
 from millrace import Client, Gateway, Worker, eventually
 from sandboxed import local, reachable_folder, start
 from venv_programs import run_with
@@ -418,3 +420,18 @@ def test_a_repeated_key_sends_one_test(gateway, receiver):
     assert receiver.next().id == first.json()["id"]
     delivered(gateway, webhook)
     assert receiver.received.empty()
+
+
+def test_the_end_of_a_batch_is_one_event_that_the_openai_client_reads(gateway, receiver):
+    webhook = add(gateway, receiver)
+    line = {"model": "mock/chat", "messages": [{"role": "user", "content": "hi"}]}
+    good = end(gateway.client, start_batch(gateway.client, lines_of([line] * 20)))
+    bad = end(gateway.client, start_batch(gateway.client, b"{}"))
+    for batch, event in ((good, "batch.completed"), (bad, "batch.failed")):
+        got = receiver.next()
+        assert (got.json["type"], got.json["data"], got.json["object"]) == (event, {"id": batch["id"]}, "event")
+        sent = json.dumps({"headers": got.headers, "body": got.body.decode()})
+        read = json.loads(run_with(CLIENTS, VERIFY, webhook["secret"], webhook["public_key"], sent).splitlines()[-1])
+        assert read["openai"] == event and not read["forged"]
+    assert len(delivered(gateway, webhook, 2)) == 2, "the jobs of the lines send none"
+

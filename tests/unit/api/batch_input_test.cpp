@@ -57,6 +57,15 @@ TEST(BatchInputs, OfALongLineOnlyThePlaceIsKnown) {
             (std::vector<std::string>{"1@0:too long", "2@6:yyyy", "3@11:too long"}));
 }
 
+TEST(BatchInputs, ALongRunOfEmptyLinesIsLeftOutInSteps) {
+  BatchInput input(file_with(std::string(900'000, '\n') + "x"), 10);
+  std::string text;
+  int steps = 0;
+  for (auto line = input.next(text).value(); line->is_empty; line = input.next(text).value()) ++steps;
+  EXPECT_EQ(text, "x");
+  EXPECT_GE(steps, 3);
+}
+
 TEST(BatchInputs, AShortFileIsDamaged) {
   const BatchInput input(file_with("abc"), 10);
   EXPECT_EQ(input.read(1, 2).value(), "bc");
