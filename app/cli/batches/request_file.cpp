@@ -1,12 +1,11 @@
 #include "app/cli/batches/request_file.h"
 
 #include <cerrno>
-#include <cstring>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 
 #include <fcntl.h>
-
 #include <nlohmann/json.hpp>
 
 #include "app/cli/files/file_upload.h"
