@@ -33,7 +33,7 @@ std::vector<std::string> lines_of(const std::string& content, std::int64_t line_
 }
 
 TEST(BatchInputs, EmptyLinesCountAndAreLeftOut) {
-  EXPECT_EQ(lines_of("a\n\n \r\nb"), (std::vector<std::string>{"1@0:a", "4@5:b"}));
+  EXPECT_EQ(lines_of("a\n\n \r\nb"), (std::vector<std::string>{"1@0:a", "4@6:b"}));
   EXPECT_TRUE(lines_of("").empty());
   EXPECT_TRUE(lines_of("\n\r\n  ").empty());
 }

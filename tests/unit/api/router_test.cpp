@@ -63,9 +63,8 @@ TEST_F(Routing, APathThatIsNotThereSaysWhatToUseInstead) {
   EXPECT_EQ(advice("//v1/v1//models//"), begin("; use /v1/models"));
   EXPECT_EQ(advice("/v1/completions"), begin(": chat is at /v1/chat/completions"));
   EXPECT_EQ(advice("/completions"), begin(": chat is at /v1/chat/completions"));
-  for (std::string_view path :
-       {"/v1/responses", "/v1/responses/resp_1", "/v1/audio/voices", "/v1/images/edits", "/v1/batches",
-        "/v1/batch/jobs", "/v1/messages", "/v1/moderations"})
+  for (std::string_view path : {"/v1/responses", "/v1/responses/resp_1", "/v1/audio/voices",
+                                "/v1/images/edits", "/v1/messages", "/v1/moderations"})
     EXPECT_TRUE(advice(path).starts_with(begin(": "))) << path;
   const std::string long_path = "/jobs/" + std::string(500, 'x');
   for (std::string_view path : {"/v1/completionsx", "/v1", "", "*", "/nothing", long_path.c_str()})
