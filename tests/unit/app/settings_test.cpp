@@ -45,9 +45,15 @@ class SettingsTable : public testing::Test {
 };
 
 // Settings that accept every text: a path, a URL, a name.
-const std::set<std::string_view> kAnything = {"data",        "public_url",        "ready_file",
-                                              "worker.name", "fetch.allow_hosts", "images.default_model",
-                                              "stt.engine",  "secrets.dir"};
+const std::set<std::string_view> kAnything = {"data",
+                                              "public_url",
+                                              "ready_file",
+                                              "worker.name",
+                                              "fetch.allow_hosts",
+                                              "webhooks.allowed_hosts",
+                                              "images.default_model",
+                                              "stt.engine",
+                                              "secrets.dir"};
 
 // A value that this setting refuses. Empty: it accepts every text.
 std::string wrong_value(const Setting& setting) {
