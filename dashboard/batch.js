@@ -178,10 +178,16 @@ class BatchScreen {
     const id = this.batch[member];
     const size = this.sizes.get(id);
     const row = (name, about) => h("li", { data: { key: member } }, h("span", { class: "name" }, name), " ", h("span", { class: "muted" }, about));
-    if (!id) return row(label, isOver(this.batch) || member === "input_file_id" ? "none" : "at the end");
+    if (!this.isWhole(member)) return row(label, "at the end");
+    if (!id) return row(label, "none");
     if (size === null) return row(label, "deleted");
     const download = (event) => runAction(event.currentTarget, () => downloadFile(id));
     return row(h("button", { type: "button", class: "as-link", "aria-label": `Download: ${label}`, on: { click: download } }, label), size === undefined ? kUnknown : bytes(size));
+  }
+
+  // The outputs grow while the batch runs.
+  isWhole(member) {
+    return isOver(this.batch) || member === "input_file_id";
   }
 
   showFiles() {
@@ -191,7 +197,7 @@ class BatchScreen {
 
   // Each size is read once. Without it the file has its link.
   async loadSizes() {
-    const ids = kFiles.map(([member]) => this.batch[member]).filter((id) => id && !this.sizes.has(id));
+    const ids = kFiles.filter(([member]) => this.isWhole(member)).map(([member]) => this.batch[member]).filter((id) => id && !this.sizes.has(id));
     if (!ids.length) return;
     ids.forEach((id) => this.sizes.set(id, undefined));
     await Promise.all(ids.map(async (id) => this.sizes.set(id, await fileSize(id, this.signal).catch(() => undefined))));
@@ -200,7 +206,7 @@ class BatchScreen {
 
   async loadReport() {
     const { error_file_id: fileId, request_counts: counts } = this.batch;
-    if (!fileId || this.report) return;
+    if (!this.isWhole("error_file_id") || !fileId || this.report) return;
     this.report = { isLoading: true };
     try {
       this.report = await failuresByCode(fileId, counts.failed, this.signal);
