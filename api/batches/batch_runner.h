@@ -118,7 +118,7 @@ class BatchRunner {
   base::Result<bool> cancel_with(Run& run, std::string code, std::string message);
   base::Result<bool> finalize_if_over(Run& run);
   int in_flight(bool only_direct) const;  // of all batches
-  int room(const Run& run, const Driven& driven) const;
+  int sendable_lines(const Run& run, const Driven& driven) const;
   base::Result<int> submit(Run& run, const Driven& driven, const PrincipalPtr& principal);
   base::Result<int> refuse_lines(Run& run);
   base::Result<std::vector<Line>> next_lines(Run& run, int most);

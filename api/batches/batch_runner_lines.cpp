@@ -131,7 +131,7 @@ int BatchRunner::in_flight(bool only_direct) const {
 }
 
 // How many lines may be sent now, but for the window of jobs.
-int BatchRunner::room(const Run& run, const Driven& driven) const {
+int BatchRunner::sendable_lines(const Run& run, const Driven& driven) const {
   const int left = std::min(kInFlightMax - in_flight(false), kLinesPerStep);
   if (run.makes_jobs == true) return left;
   // The first line shows what the others are. Under a limit of costs, one after the other.
@@ -174,7 +174,7 @@ base::Result<int> BatchRunner::submit(Run& run, const Driven& driven, const Prin
   }
   if (Clock::now() < run.paused_until || (run.has_no_pending && run.to_resend.empty())) return 0;
   if (is_spent(driven.batch) && run.makes_jobs != true) return refuse_lines(run);
-  int most = room(run, driven);
+  int most = sendable_lines(run, driven);
   if (most <= 0) return 0;
   const int window = context_.options.batches.window;
   const auto submitted = batches_.submitted_count(run.id, window);
@@ -353,7 +353,7 @@ base::Status BatchRunner::end_line(Run& run, const Line& line, std::optional<boo
   end.usage = schemas::usage_of_reply(shown.body);
   const auto cost = number_of(header_of(reply, "x-millrace-cost-usd"));
   if (cost) end.cost = schemas::nano_usd(*cost);
-  if (!cost && job_succeeded == true) end.cost = std::nullopt;  // not told
+  if (!cost && job_succeeded == true) end.cost = std::nullopt;  // unknown
   end.output.bytes = schemas::batch_output_line(run.id, line.number, line.custom_id, shown);
   if (end.output.bytes.size() > storage::kInlineMax) {
     auto staged = storage::stage_reserved(context_.store.blobs(), end.output.bytes);
@@ -370,7 +370,7 @@ base::Status BatchRunner::write_ends(Run& run) {
   while (!run.ends.empty()) {
     const auto count = static_cast<std::ptrdiff_t>(std::min(run.ends.size(), kEndsPerWrite));
     const std::vector<LineEnd> some(run.ends.begin(), run.ends.begin() + count);
-    if (const base::Status written = batches_.end_lines(run.id, some); !written) return written;
+    if (base::Status written = batches_.end_lines(run.id, some); !written) return written;
     for (const LineEnd& end : some) (end.has_succeeded ? succeeded_ : failed_).add();
     run.ends.erase(run.ends.begin(), run.ends.begin() + count);
   }

@@ -10,6 +10,7 @@
 #include "storage/blobs/blob_rows.h"
 #include "storage/db/columns.h"
 #include "storage/db/multi_row_insert.h"
+#include "storage/files/files.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/sql.h"
 #include "storage/tenants/quota_ledger.h"
@@ -92,19 +93,18 @@ void add_output_file(Tx& tx, const BatchRow& row, BlobClaim& blob_claim, const s
                      const Staged& content, std::string_view kind) {
   if (!id || !content) return;
   const std::int64_t blob = blob_claim.take(tx.db, row.tenant, content);
-  const std::string name = schemas::batch_id(row.batch.id) + "_" + std::string(kind) + ".jsonl";
-  const auto expires_at =
-      row.batch.output_life ? std::optional(base::millis(tx.now + *row.batch.output_life)) : std::nullopt;
-  tx.db
-      .prepare(R"(
-      INSERT INTO files (id, tenant, key_id, purpose, name, blob, created_at, expires_at)
-      VALUES (?1, ?2, ?3, 'batch_output', ?4, ?5, ?6, ?7))"_sql)
-      .bind(*id, row.tenant, row.key_id, name, blob, base::millis(tx.now), expires_at)
-      .run();
-  tx.quotas.add(tx.db, {row.tenant, row.key_id}, {.stored_bytes = content->ref().bytes});
+  schemas::StoredFile file{.id = *id,
+                           .purpose = "batch_output",
+                           .name = schemas::batch_id(row.batch.id) + "_" + std::string(kind) + ".jsonl",
+                           .bytes = content->ref().bytes,
+                           .sha256_hex = content->ref().sha256_hex,
+                           .created_at = tx.now,
+                           .expires_at = {}};
+  if (row.batch.output_life) file.expires_at = tx.now + *row.batch.output_life;
+  insert_file(tx, {row.tenant, row.key_id}, file, blob);
 }
 
-// Webhooks are told how the batch has ended. REQUIRES: `status` is such an end.
+// Webhooks get the end of the batch. REQUIRES: `status` is such an end.
 void record_batch_end(Tx& tx, const BatchRow& row, BatchStatus status) {
   const std::string id = schemas::batch_id(row.batch.id);
   const std::string type = "batch." + std::string(schemas::name(status));
@@ -326,7 +326,7 @@ base::Status DrivenBatches::end_lines(const base::Uuid& id, const std::vector<Li
   BlobClaim blob_claim;
   std::size_t bytes = 0;
   for (const LineEnd& end : ends) bytes += end.output.bytes.size() + kLineRowBytes;
-  const base::Status done = write(
+  base::Status done = write(
       id, {BatchStatus::kInProgress, BatchStatus::kCancelling},
       [&ends, &blob_claim, id](Tx& tx, const BatchRow& row) -> base::Status {
         blob_claim.begin();
@@ -365,7 +365,7 @@ base::Result<bool> DrivenBatches::finalize(const base::Uuid& id) {
 base::Status DrivenBatches::complete(const base::Uuid& id, BatchStatus status, const Staged& output,
                                      const Staged& errors) {
   BlobClaim blob_claim;
-  const base::Status done =
+  base::Status done =
       write(id,
             {BatchStatus::kValidating, BatchStatus::kInProgress, BatchStatus::kFinalizing,
              BatchStatus::kCancelling},
